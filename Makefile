@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0
+# The front door. The work is done by the scripts; a variable given here
+# (BASE= ARCH= SMP= ...) reaches them through the environment.
+
+export BASE ARCH SMP CPU MACHINE APPEND KSRC REF OUT JOBS DISCARD TIMEOUT TOPIC
+
+S := ./scripts
+
+.PHONY: help deps tree refresh run check check-long mutants clean distclean
+
+help:		## this list
+	@awk -F ':.*##' '/^[a-z-]+:.*##/ { sub(/^[ \t]+/, "", $$2); printf "%-12s %s\n", $$1, $$2 }' Makefile
+	@sed -n 's/^#help //p' Makefile
+
+run:		## from nothing to a verdict: base, series, kernel, selftests, QEMU
+	@$(S)/deps.sh base lab
+	@$(S)/run.sh
+
+check:		## every test of the project that fits in 45 minutes; ends in one line of counts
+	@$(S)/deps.sh base lab check
+	@$(S)/check.sh
+
+check-long:	## make check, and what takes longer: all mutants, more boots
+	@$(S)/deps.sh base lab check
+	@$(S)/check.sh --long
+
+mutants:	## small wrong changes that some test must catch; MUTANTS="name ..." for some
+	@$(S)/deps.sh base lab check
+	@$(S)/mutants.sh $(MUTANTS)
+
+tree:		## lay out the base with the series on it, a git tree in build/
+	@$(S)/deps.sh base
+	@$(S)/tree.sh
+
+refresh:	## write the commits of that tree back to patches/
+	@$(S)/deps.sh base
+	@$(S)/refresh.sh
+
+deps:		## install the packages that all of this needs
+	@$(S)/deps.sh base lab check send
+
+clean:		## remove build/ (unrefreshed commits in its tree keep it)
+	@$(S)/clean.sh
+
+distclean:	## clean, and remove the cache as well
+	@$(S)/clean.sh --cache
+
+#help
+#help Variables: BASE=mainline, ARCH=arm64, SMP=64, MACHINE=virt or virt-2.6 (8 CPUs a
+#help cluster), CPU=, APPEND="kernel command line", KSRC=<git tree or tarball> with
+#help REF=<commit> for your own source, OUT=<folder> for build/, JOBS=, TIMEOUT=<seconds>

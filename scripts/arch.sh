@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=sh disable=SC2034
+# What build.sh and boot.sh know of each architecture. Sourced after lib.sh.
+
+case $ARCH in
+arm64)
+	KARCH=arm64
+	CROSS=aarch64-linux-gnu-
+	IMAGE_FILE=arch/arm64/boot/Image
+	QEMU=qemu-system-aarch64
+	QEMU_CPU=cortex-a57
+	SMP_DEFAULT=64
+	SMP_MAX=512
+	;;
+arm)
+	KARCH=arm
+	CROSS=arm-linux-gnueabihf-
+	IMAGE_FILE=arch/arm/boot/zImage
+	QEMU=qemu-system-arm
+	QEMU_CPU=cortex-a15
+	SMP_DEFAULT=32
+	SMP_MAX=32
+	;;
+*)
+	die "ARCH=$ARCH comes with a later patch set: use arm64 or arm"
+	;;
+esac
+
+case $ARCH in
+arm64 | arm)
+	MACHINES="virt virt-2.6"
+	MACHINE_OPTS=gic-version=3
+	CONSOLE=ttyAMA0
+	VIRTIO=virtio-serial-device
+	# the match register of the PL031 clock: QEMU traces each store
+	MARK=0x09010004
+	TRACE_EVENTS="gicv3_icc_generate_sgi pl031_write"
+	;;
+esac

@@ -1,0 +1,92 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# Configure and build the lab kernel, the selftests and the initramfs in KOUT.
+# IPI_UNPATCHED=1: for a tree without the series (no symbols of the series wanted).
+set -eu
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/arch.sh"
+
+SELFTESTS=$TOP/selftests/ipi
+FRAGMENT=$KOUT/lab.config
+
+[ -f "$TREE/Makefile" ] || die "no kernel tree in $TREE: run \"make tree\""
+need make "${CROSS}gcc" gcc ccache flex bison bc rsync
+take_lock build
+mkdir -p "$KOUT"
+
+export CCACHE_DIR="$CACHE/ccache" CCACHE_BASEDIR="$WORK" CCACHE_NOHASHDIR=1
+# the same bytes from the same sources, so that the compiler cache hits
+export KBUILD_BUILD_TIMESTAMP='Thu Jan  1 00:00:00 UTC 2026' KBUILD_BUILD_USER=ipi KBUILD_BUILD_HOST=lab
+
+kmake() {
+	make O="$KOUT" ARCH="$KARCH" CROSS_COMPILE="$CROSS" CC="ccache ${CROSS}gcc" -j"$JOBS" "$@"
+}
+
+fragment() {
+	if [ -n "${IPI_UNPATCHED:-}" ]; then
+		sed '/^# series/,$d' "$SELFTESTS/qemu/$ARCH.config"
+	else
+		cat "$SELFTESTS/qemu/$ARCH.config"
+	fi
+	cat "$SELFTESTS/qemu/kernel.config" "$SELFTESTS/config"
+}
+
+# names what the fragment wants and .config has otherwise
+check_config() {
+	wrong=$(awk '
+		{ set = 0 }
+		/^CONFIG_[A-Za-z0-9_]+=/ { i = index($0, "="); name = substr($0, 1, i - 1); value = substr($0, i + 1); set = 1 }
+		/^# CONFIG_[A-Za-z0-9_]+ is not set/ { name = $2; value = "n"; set = 1 }
+		!set { next }
+		FILENAME == ARGV[1] { got[name] = value; next }
+		{ have = name in got ? got[name] : "n" }
+		have != value { print name, value, have }
+	' "$KOUT/.config" "$FRAGMENT" | while read -r name want have; do
+		grep -rqE --include='Kconfig*' "^[[:space:]]*(menu)?config ${name#CONFIG_}\$" "$TREE" ||
+			have="no such symbol in this tree"
+		printf '%s (wanted %s, got %s); ' "$name" "$want" "$have"
+	done)
+	[ -z "$wrong" ] || die "configuration not as wanted: ${wrong}see $FRAGMENT"
+}
+
+selftests() {
+	install=$KOUT/kselftest_install
+	rm -rf "$install"
+	if [ -n "${IPI_UNPATCHED:-}" ]; then
+		rsync -a --delete --exclude='*.o' "$SELFTESTS" "$KOUT/selftests-copy/"
+		make -C "$KOUT/selftests-copy/ipi" ARCH="$KARCH" CROSS_COMPILE="$CROSS" KDIR="$KOUT" \
+			LDFLAGS=-static INSTALL_PATH="$install/ipi" install
+		make -s -C "$KOUT/selftests-copy/ipi" KDIR="$KOUT" COLLECTION=ipi emit_tests \
+			>"$install/kselftest-list.txt"
+	else
+		kmake -C "$TREE/tools/testing/selftests" TARGETS=ipi FORCE_TARGETS=1 KDIR="$KOUT" \
+			LDFLAGS=-static INSTALL_PATH="$install" install
+	fi
+	"${CROSS}gcc" -static -O2 -Wall -o "$KOUT/init" "$SELFTESTS/qemu/init.c"
+}
+
+initramfs() {
+	{
+		cat <<-EOF
+			dir /dev 755 0 0
+			nod /dev/console 600 0 0 c 5 1
+			file /init $KOUT/init 755 0 0
+			dir /kselftest 755 0 0
+		EOF
+		cd "$KOUT/kselftest_install"
+		find ipi -type d -exec printf 'dir /kselftest/%s 755 0 0\n' {} \;
+		find ipi -type f \
+			-exec printf "file /kselftest/%s $PWD/%s 755 0 0\\n" {} {} \;
+	} >"$KOUT/initramfs.list"
+	"$KOUT/usr/gen_init_cpio" "$KOUT/initramfs.list" >"$KOUT/initramfs.cpio.new"
+	mv "$KOUT/initramfs.cpio.new" "$KOUT/initramfs.cpio"
+}
+
+fragment >"$FRAGMENT"
+KCONFIG_ALLCONFIG=$FRAGMENT
+export KCONFIG_ALLCONFIG
+step config kmake -C "$TREE" allnoconfig
+check_config
+step kernel kmake -C "$TREE" "$(basename "$IMAGE_FILE")" modules headers
+step selftests selftests
+step initramfs initramfs

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=sh disable=SC2034
+# What every script shares: folders, messages, steps, the lock, the bases table.
+# Source it first, in a POSIX sh script under "set -eu".
+
+say() {
+	printf '== %s\n' "$*" >&2
+}
+
+die() {
+	printf 'ipi: %s\n' "$*" >&2
+	exit 1
+}
+
+# need TOOL...: dies when one is not there
+need() {
+	missing=
+	for tool in "$@"; do
+		command -v "$tool" >/dev/null 2>&1 || missing="$missing $tool"
+	done
+	[ -z "$missing" ] || die "missing:$missing; \"make deps\" installs what is missing"
+}
+
+# take_lock NAME: held on fd 9 until the script and its children end
+take_lock() {
+	mkdir -p "$OUT" || die "cannot write to $OUT: set OUT= to a folder of yours"
+	exec 9>"$OUT/$1.lock"
+	flock -n 9 || die "another run uses $OUT: wait for it or set OUT= to another folder"
+}
+
+# need_space FOLDER MIB WHAT [VARIABLE that moves the folder]
+need_space() {
+	mkdir -p "$1" || die "cannot write to $1"
+	free=$(df -Pk "$1" | awk 'NR == 2 { print int($4 / 1024) }')
+	[ "$free" -ge "$2" ] || die "no room: $1 has $free MiB free, $3 needs $2: make room or set ${4:-OUT}= elsewhere"
+}
+
+# base_field BASE FIELD: a column of patches/BASES by its name
+base_field() {
+	awk -v base="$1" -v field="$2" '
+		BEGIN { split("name kernel package suite version tarball sha256", name) }
+		$1 == base { for (i in name) if (name[i] == field) print $i }
+	' "$TOP/patches/BASES"
+}
+
+# the reporter of step: every 20 s one line, as long as the script lives
+step_progress() {
+	tick=0
+	while sleep 1 && kill -0 $$; do
+		tick=$((tick + 1))
+		[ $((tick % 20)) -eq 0 ] || continue
+		line=$(tail -n 1 "$2" | tr '\r\t' '  ' | cut -c 1-100)
+		printf '== %s: %s s: %s\n' "$1" "$tick" "$line" >&3
+	done
+}
+
+# step NAME CMD...: CMD (in a subshell: variables it sets are lost) with its
+# output in a log; a failure ends the script
+step() {
+	step_name=$1
+	shift
+	mkdir -p "$OUT/log"
+	step_log=$OUT/log/$step_name.log
+	say "$step_name ..."
+	step_start=$(date +%s)
+	: >"$step_log"
+	step_progress "$step_name" "$step_log" 3>&2 >/dev/null 2>&1 </dev/null 9>&- &
+	step_pid=$!
+	# not "if CMD": that would switch off -e inside CMD
+	set +e
+	(
+		set -e
+		"$@"
+	) >"$step_log" 2>&1
+	step_rc=$?
+	set -e
+	kill "$step_pid" 2>/dev/null || :
+	wait "$step_pid" 2>/dev/null || :
+	if [ "$step_rc" -ne 0 ]; then
+		tail -n 15 "$step_log" >&2
+		die "$step_name failed; the whole log: $step_log"
+	fi
+	say "$step_name: $(($(date +%s) - step_start)) s"
+}
+
+# git run from a hook or "rebase --exec" would otherwise look at that repository
+unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_OBJECT_DIRECTORY GIT_PREFIX
+
+TOP=$(cd "$(dirname "$0")" && pwd -P)
+while [ ! -f "$TOP/scripts/lib.sh" ]; do
+	[ "$TOP" != / ] || die "scripts/lib.sh not found above $0"
+	TOP=$(dirname "$TOP")
+done
+
+BASE=${BASE:-mainline}
+ARCH=${ARCH:-arm64}
+KSRC=${KSRC:-}
+REF=${REF:-}
+JOBS=${JOBS:-$(nproc)}
+
+[ -f "$TOP/patches/BASES" ] || die "patches/BASES is missing: restore it from git"
+case $BASE in
+*[!A-Za-z0-9._-]*) known= ;;
+*) known=$(base_field "$BASE" name) ;;
+esac
+[ -n "$known" ] ||
+	die "unknown BASE=$BASE; known: $(awk '!/^#/ && NF { printf "%s%s", s, $1; s = " " }' "$TOP/patches/BASES")"
+case $ARCH in
+arm64 | arm | x86_64 | i386) ;;
+*) die "unknown ARCH=$ARCH; known: arm64 arm x86_64 i386" ;;
+esac
+
+[ -n "${XDG_CACHE_HOME:-}${HOME:-}" ] || die "no home folder: set XDG_CACHE_HOME"
+CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/ipi-series
+
+# kbuild takes neither a space nor a colon in its folders
+if [ -z "${OUT:-}" ]; then
+	OUT=$TOP/build
+	case $OUT in
+	*[[:space:]:]*) OUT=$CACHE/out-$(printf %s "$TOP" | cksum | cut -d ' ' -f 1) ;;
+	esac
+fi
+case $OUT in
+/*) ;;
+*) OUT=$PWD/$OUT ;;
+esac
+case $OUT in
+*[[:space:]:]*) die "$OUT: set OUT= to a folder with neither space nor colon" ;;
+esac
+
+WORK=$OUT/$BASE
+if [ -n "$KSRC" ]; then
+	[ -e "$KSRC" ] || die "KSRC=$KSRC does not exist: give a git tree or a tarball of the kernel"
+	KSRC=$(cd "$(dirname "$KSRC")" && pwd -P)/$(basename "$KSRC")
+	WORK=$OUT/ksrc-$(printf '%s %s %s' "$BASE" "$KSRC" "$REF" | cksum | cut -d ' ' -f 1)
+fi
+TREE=$WORK/tree
+KOUT=$WORK/$ARCH

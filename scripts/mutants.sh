@@ -1,0 +1,150 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# mutants.sh [--tap] [--check] [NAME...]: make each change of mutants.txt (those
+# marked for make check, or those named) to the lab kernel and see whether its
+# test catches it. The tree stays as it is: kbuild takes a source file in its
+# output folder before the one in the tree, so the wrong one is put there, in
+# a copy of the lab kernel's.
+set -eu
+. "$(dirname "$0")/lib.sh"
+. "$TOP/scripts/arch.sh"
+. "$TOP/scripts/check/tap.sh"
+
+TABLE=$TOP/scripts/mutants.txt
+MUT=$KOUT.mutant
+level=l
+tap=
+while :; do
+	case ${1:-} in
+	--check) level=c ;;
+	--tap) tap=1 ;;
+	*) break ;;
+	esac
+	shift
+done
+for name in "$@"; do
+	grep -q "^$name *|" "$TABLE" || die "no mutant named $name: see scripts/mutants.txt"
+done
+
+"$TOP/scripts/tree.sh"
+"$TOP/scripts/build.sh"
+take_lock mutants
+export CCACHE_DIR="$CACHE/ccache" CCACHE_BASEDIR="$WORK" CCACHE_NOHASHDIR=1
+export KBUILD_BUILD_TIMESTAMP='Thu Jan  1 00:00:00 UTC 2026' KBUILD_BUILD_USER=ipi KBUILD_BUILD_HOST=lab
+rsync -a --delete --exclude=kselftest_install "$KOUT/" "$MUT/"
+
+kmake() { # KARCH CROSS OUT TARGET
+	make -s -C "$TREE" O="$3" ARCH="$1" CROSS_COMPILE="$2" CC="ccache $2gcc" -j"$JOBS" "$4"
+}
+
+# the object alone, in the configuration that the patch checks use
+objects() { # CONFIG KARCH CROSS
+	conf=$WORK/mutant-$1
+	mkdir -p "$conf/$(dirname "$file")"
+	cp "$MUT/$file" "$conf/$file"
+	if [ ! -f "$conf/.config" ]; then
+		{
+			printf 'CONFIG_%s=y\n' MMU ARCH_VIRT SMP PREEMPT EXPERT ARM_GIC_V3_SGI_BROADCAST
+			[ "$2" != arm ] || echo CONFIG_ARCH_MULTI_V7=y
+		} >"$conf.config"
+		KCONFIG_ALLCONFIG=$conf.config kmake "$2" "$3" "$conf" allnoconfig
+	fi
+	rc=0
+	kmake "$2" "$3" "$conf" "${file%.c}.o" || rc=2
+	rm -f "$conf/$file"
+	return $rc
+}
+
+# Each killer returns 0 if it saw nothing wrong, 1 if it did, 2 if it could not look.
+guest() { # TESTS SMP MACHINE APPEND
+	kmake "$KARCH" "$CROSS" "$MUT" "$(basename "$IMAGE_FILE")" >"$log" 2>&1 || return 2
+	TESTS=$1 SMP=$2 MACHINE=$3 APPEND=$4 NAME=mutant-$name IMAGE=$MUT/$IMAGE_FILE TIMEOUT=240 \
+		"$TOP/scripts/boot.sh" >"$log.dir" 2>>"$log" || :
+	dir=$(cat "$log.dir")
+	[ -n "$dir" ] || return 2
+	if [ -n "$want" ]; then
+		grep -qF "$want" "$dir/console.log"
+		return
+	fi
+	"$TOP/scripts/verdict.sh" "$dir" >>"$log" 2>&1 || return 1
+}
+
+killed() {
+	want=
+	case $killer in
+	kunit) guest none 64 virt maxcpus=1 ;;
+	boot:*) guest "${killer#boot:}" 16 virt-2.6 "" ;;
+	log:*)
+		want=${killer#log:}
+		guest none 2 virt ""
+		;;
+	order)
+		objects arm64 arm64 aarch64-linux-gnu- >"$log" 2>&1 || return 2
+		aarch64-linux-gnu-objdump -d --no-show-raw-insn "$WORK/mutant-arm64/${file%.c}.o" |
+			awk -v barrier="dsb ishst" -f "$TOP/scripts/sgi-order.awk" >>"$log" || return 1
+		;;
+	arm)
+		objects arm arm arm-linux-gnueabihf- >"$log" 2>&1 || return 2
+		! grep -q "warning:" "$log"
+		;;
+	*) die "mutants.txt: $name: unknown killer $killer" ;;
+	esac
+}
+
+mutant() {
+	if [ ! -f "$TREE/$file" ]; then
+		not_ok "mutant $name: $file is not in the tree"
+		return
+	fi
+	mkdir -p "$MUT/$(dirname "$file")"
+	sed "$change" "$TREE/$file" >"$MUT/$file"
+	if cmp -s "$TREE/$file" "$MUT/$file"; then
+		not_ok "mutant $name: its change does not apply any more"
+		return
+	fi
+	log=$OUT/log/mutant-$name.log
+	say "mutant $name ($killer)"
+	rc=0
+	killed || rc=$?
+	rm -f "$MUT/$file"
+	case $rc in
+	0) not_ok "mutant $name: not caught by $killer" ;;
+	1) ok "mutant $name: caught by $killer: $(reason)" ;;
+	*) not_ok "mutant $name: could not be built or run, see $log" ;;
+	esac
+}
+
+# the first word of what went wrong
+reason() {
+	case $killer in
+	log:*) echo "not in the log" ;;
+	order) tail -n 1 "$log" ;;
+	arm) grep -m 1 -o 'warning: .*' "$log" ;;
+	*) grep -h -m 1 -E '^ *not ok|FAIL' "$dir/results.ktap" "$log" | sed 's/^ *//' | head -n 1 ;;
+	esac
+}
+
+mkdir -p "$OUT/log"
+exec 3<"$TABLE"
+while IFS= read -r row <&3; do
+	case $row in '' | '#'*) continue ;; esac
+	field() { printf '%s' "$row" | cut -d '|' -f "$1" | sed 's/^ *//; s/ *$//'; }
+	name=$(field 1)
+	killer=$(field 4)
+	file=$(field 5)
+	change=$(field 6-)
+	if [ $# -gt 0 ]; then
+		case " $* " in *" $name "*) ;; *) continue ;; esac
+	elif [ "$level" = c ] && [ "$(field 3)" != c ]; then
+		continue
+	fi
+	mutant
+done
+rm -f "$MUT/vmlinux"
+
+if [ -n "$tap" ]; then
+	tap_done
+else
+	printf '%d mutants caught, %d not\n' $((tap_n - tap_bad)) "$tap_bad"
+	[ "$tap_bad" -eq 0 ] && [ "$tap_n" -gt 0 ]
+fi
