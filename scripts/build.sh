@@ -62,7 +62,7 @@ selftests() {
 		kmake -C "$TREE/tools/testing/selftests" TARGETS=ipi FORCE_TARGETS=1 KDIR="$KOUT" \
 			LDFLAGS=-static INSTALL_PATH="$install" install
 	fi
-	"${CROSS}gcc" -static -O2 -Wall -o "$KOUT/init" "$SELFTESTS/qemu/init.c"
+	"${CROSS}gcc" -static -O2 -Wall -o "$KOUT/lab-init" "$SELFTESTS/qemu/init.c"
 }
 
 initramfs() {
@@ -70,7 +70,7 @@ initramfs() {
 		cat <<-EOF
 			dir /dev 755 0 0
 			nod /dev/console 600 0 0 c 5 1
-			file /init $KOUT/init 755 0 0
+			file /init $KOUT/lab-init 755 0 0
 			dir /kselftest 755 0 0
 		EOF
 		cd "$KOUT/kselftest_install"

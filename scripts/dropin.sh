@@ -5,7 +5,9 @@
 # prints the new COMMIT. A file goes into the last commit that touches it, a
 # new one into the last commit that touches its neighbours. No branch moves.
 set -eu
+# shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
+# shellcheck source=scripts/treelib.sh
 . "$TOP/scripts/treelib.sh"
 source_kind
 plain_git

@@ -103,7 +103,7 @@ series_hash() {
 # Lines "place in the kernel tree <tab> file here"
 dropin_list() {
 	(
-		cd "$TOP"
+		cd "$TOP" || exit
 		if [ "$(git rev-parse --show-toplevel 2>/dev/null)" = "$TOP" ]; then
 			git -c core.quotePath=false ls-files -co --exclude-standard -- selftests/ipi Documentation
 		else
@@ -142,26 +142,28 @@ tree_ref() {
 	tgit rev-parse --verify --quiet "$REFS/$1" || :
 }
 
-# Moves the (clean) tree to a commit and records BASE_COMMIT and the new laid
-# state. $REFS/next tells a later run what an interrupted one was doing.
+# move_tree COMMIT LAID: moves the (clean) tree and records BASE_COMMIT and the
+# new laid state. The next refs tell a later run what an interrupted one did.
 move_tree() {
-	tgit update-ref "$REFS/next" "$1"
-	if [ "$(tgit rev-parse HEAD)" != "$1" ]; then
-		if [ "$KIND" = git ]; then
-			set -- "$@" --detach
-		else
-			set -- "$@" -B ipi
-		fi
-		to=$1 laid=$2
-		shift 2
-		tgit checkout -q --no-overwrite-ignore "$@" "$to" || {
-			tgit update-ref -d "$REFS/next"
-			die "the tree could not be moved to $to: move the files named above out of $TREE"
-		}
-		set -- "$to" "$laid"
+	printf 'update %s/next %s\nupdate %s/next-laid %s\n' "$REFS" "$1" "$REFS" "$2" | tgit update-ref --stdin
+	if [ "$KIND" = git ]; then
+		set -- "$1" "$2" --detach
+	else
+		set -- "$1" "$2" -B ipi
 	fi
-	printf 'update %s/base %s\nupdate %s/laid %s\ndelete %s/next\n' \
-		"$REFS" "$BASE_COMMIT" "$REFS" "$2" "$REFS" | tgit update-ref --stdin
+	if [ "$(tgit rev-parse HEAD)" != "$1" ]; then
+		tgit checkout -q --no-overwrite-ignore "$3" ${4:+"$4"} "$1" || {
+			printf 'delete %s/next\ndelete %s/next-laid\n' "$REFS" "$REFS" | tgit update-ref --stdin
+			die "the tree was left as it is: move the files named above out of $TREE"
+		}
+	fi
+	printf 'update %s/base %s\n' "$REFS" "$BASE_COMMIT" | tgit update-ref --stdin
+	finish_move "$2"
+}
+
+finish_move() {
+	printf 'update %s/laid %s\ndelete %s/next\ndelete %s/next-laid\n' \
+		"$REFS" "$1" "$REFS" "$REFS" | tgit update-ref --stdin
 }
 
 recover_tree() {
@@ -174,7 +176,7 @@ recover_tree() {
 	fi
 	[ "$KIND" = git ] || tgit symbolic-ref HEAD refs/heads/ipi
 	tgit reset -q --hard "$next"
-	printf 'update %s/laid %s\ndelete %s/next\n' "$REFS" "$next" "$REFS" | tgit update-ref --stdin
+	finish_move "$(tree_ref next-laid)"
 }
 
 # What the tree holds that is not in patches/: one line, or nothing

@@ -169,6 +169,14 @@ show() {
 	fi
 }
 
+skips() {
+	grep -a '# SKIP' results.ktap | sed 's/.*# SKIP *//; /^$/d' | sort | uniq -c | sort -rn | awk '
+		NR <= 4 { n = $1; sub(/^ *[0-9]+ /, ""); print "  skipped: " n " x " $0; next }
+		{ more += $1 }
+		END { if (more) print "  skipped: " more " more, see results.ktap" }
+	'
+}
+
 # rows with the same name and the same writes a round are one
 table() {
 	grep -v '^#' witness.txt | awk '
@@ -250,6 +258,6 @@ show TAP "$tap" "$counts"
 show "clean end" "$clean_end" "boot of $(fact boot_seconds) s (TCG, not performance)"
 show "kernel log" "$log" "$(wc -l <console.log) lines"
 show witness "$witness" "$brackets brackets agree; the whole boot: $broadcasts broadcasts"
-grep -a '# SKIP' results.ktap | sed 's/.*# SKIP *//' | grep . | sort | uniq -c | sed 's/^ */  skipped: /' | head -n 5 || :
+skips
 table
 [ "$pass" = true ] || die "FAIL: $1"

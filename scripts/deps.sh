@@ -1,0 +1,53 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# deps.sh SET...: installs the Debian packages of the sets that are missing
+set -eu
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+lab="make gcc libc6-dev flex bison bc libelf-dev libssl-dev perl python3 rsync cpio kmod ccache"
+wanted=
+for set in "$@"; do
+	case $set in
+	base) wanted="$wanted git xz-utils ca-certificates util-linux" ;;
+	lab-arm64) wanted="$wanted $lab gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-system-arm" ;;
+	lab-arm) wanted="$wanted $lab gcc-arm-linux-gnueabihf libc6-dev-armhf-cross qemu-system-arm" ;;
+	lab-x86) wanted="$wanted $lab gcc-i686-linux-gnu libc6-dev-i386-cross qemu-system-x86" ;;
+	check) wanted="$wanted shellcheck sparse codespell perl python3" ;;
+	send) wanted="$wanted b4 git-email" ;;
+	*) die "unknown set $set; known: base lab-arm64 lab-arm lab-x86 check send" ;;
+	esac
+done
+[ -n "$wanted" ] || die "name a set: base lab-arm64 lab-arm lab-x86 check send"
+
+if ! command -v dpkg-query >/dev/null 2>&1 || ! command -v apt-get >/dev/null 2>&1; then
+	say "not a Debian system, nothing installed; Debian's names for what is needed:$wanted"
+	exit 0
+fi
+
+missing=
+for package in $wanted; do
+	# shellcheck disable=SC2016
+	status=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || :)
+	[ "$status" = installed ] || missing="$missing $package"
+done
+[ -n "$missing" ] || exit 0
+
+if [ "$(id -u)" -eq 0 ]; then
+	root=
+elif command -v sudo >/dev/null 2>&1; then
+	root=sudo
+else
+	die "run this as root: apt-get install$missing"
+fi
+
+install() {
+	# a foreign source that is down must not stop us; the install tells
+	$root apt-get -q update || :
+	# shellcheck disable=SC2086
+	$root env DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends \
+		-o DPkg::Lock::Timeout=300 install $missing
+}
+[ -z "$root" ] || sudo -v || die "sudo does not let you: run as root: apt-get install$missing"
+say "installing:$missing"
+step deps install
