@@ -56,7 +56,10 @@ suites=
 if grep -q '^CONFIG_[A-Z0-9_]*_KUNIT_TEST=y' "$KOUT/.config"; then
 	suites=$(sed -n 's/^# kunit: //p' "$TOP/selftests/ipi/qemu/$ARCH.config" | tr '\n' ',')
 fi
-cmdline="console=$CONSOLE panic=-1 watchdog_thresh=30 ipi.mark=$MARK ipi.kunit=${suites%,}"
+# with one host thread for all CPUs, an idle one may wait for its turn for long
+patience="watchdog_thresh=60"
+[ "$SMP" -le 64 ] || patience="nosoftlockup rcupdate.rcu_cpu_stall_timeout=300"
+cmdline="earlycon console=$CONSOLE panic=-1 $patience ipi.mark=$MARK ipi.kunit=${suites%,}"
 case ${TESTS:-} in
 '') tests=$(sed 's/^ipi://' "$KOUT/kselftest_install/kselftest-list.txt" | tr '\n' ',') ;;
 none) tests= ;;
@@ -99,7 +102,7 @@ last_line() {
 
 say "boot of $SMP CPUs, $MACHINE, $CPU ..."
 start=$(date +%s)
-"$QEMU" "$@" >qemu.log 2>&1 </dev/null &
+"$QEMU" "$@" >qemu.log 2>&1 </dev/null 9>&- &
 qemu=$!
 trap 'kill $qemu 2>/dev/null || :' EXIT
 trap 'exit 130' INT TERM HUP

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 # Configure and build the lab kernel, the selftests and the initramfs in KOUT.
-# IPI_UNPATCHED=1: for a tree without the series (no symbols of the series wanted).
+# IPI_UNPATCHED=1: for a tree without the series. Its symbols are not asked for,
+# and the selftests are those of this repository.
 set -eu
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/arch.sh"
@@ -10,6 +11,8 @@ SELFTESTS=$TOP/selftests/ipi
 FRAGMENT=$KOUT/lab.config
 
 [ -f "$TREE/Makefile" ] || die "no kernel tree in $TREE: run \"make tree\""
+[ -n "${IPI_UNPATCHED:-}" ] || [ -f "$TREE/tools/testing/selftests/ipi/Makefile" ] ||
+	die "the series is not in $TREE: run \"make tree\", or set IPI_UNPATCHED=1 to do without"
 need make "${CROSS}gcc" gcc ccache flex bison bc rsync
 take_lock build
 mkdir -p "$KOUT"
@@ -51,17 +54,12 @@ check_config() {
 
 selftests() {
 	install=$KOUT/kselftest_install
+	in_tree=$TREE/tools/testing/selftests/ipi
 	rm -rf "$install"
-	if [ -n "${IPI_UNPATCHED:-}" ]; then
-		rsync -a --delete --exclude='*.o' "$SELFTESTS" "$KOUT/selftests-copy/"
-		make -C "$KOUT/selftests-copy/ipi" ARCH="$KARCH" CROSS_COMPILE="$CROSS" KDIR="$KOUT" \
-			LDFLAGS=-static INSTALL_PATH="$install/ipi" install
-		make -s -C "$KOUT/selftests-copy/ipi" KDIR="$KOUT" COLLECTION=ipi emit_tests \
-			>"$install/kselftest-list.txt"
-	else
-		kmake -C "$TREE/tools/testing/selftests" TARGETS=ipi FORCE_TARGETS=1 KDIR="$KOUT" \
-			LDFLAGS=-static INSTALL_PATH="$install" install
-	fi
+	[ -z "${IPI_UNPATCHED:-}" ] || rsync -a --delete --exclude=/qemu "$SELFTESTS/" "$in_tree/"
+	kmake -C "$TREE/tools/testing/selftests" TARGETS=ipi FORCE_TARGETS=1 KDIR="$KOUT" \
+		LDFLAGS=-static INSTALL_PATH="$install" install
+	[ -z "${IPI_UNPATCHED:-}" ] || rm -rf "$in_tree"
 	"${CROSS}gcc" -static -O2 -Wall -o "$KOUT/lab-init" "$SELFTESTS/qemu/init.c"
 }
 

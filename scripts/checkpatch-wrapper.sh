@@ -13,6 +13,7 @@ bad_use() {
 }
 
 here=$(cd "$(dirname "$0")/.." && pwd -P)
+series=$here/patches/${BASE:-mainline}
 stored=
 checks=
 while [ $# -gt 0 ]; do
@@ -77,7 +78,7 @@ check() {
 if [ $# -eq 0 ]; then
 	[ ! -t 0 ] || bad_use "no patch: give one on stdin, or files, or a range A..B"
 	cat >"$tmp/patch"
-	check "" "$here/patches/${BASE:-mainline}"
+	check "" "$series"
 	exit $found
 fi
 

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# deps.sh SET...: installs the Debian packages of the sets that are missing
+# deps.sh SET...: installs the Debian packages of the sets that are missing; the
+# set lab is that of ARCH
 set -eu
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -8,17 +9,21 @@ set -eu
 lab="make gcc libc6-dev flex bison bc libelf-dev libssl-dev perl python3 rsync cpio kmod ccache"
 wanted=
 for set in "$@"; do
+	case $set-$ARCH in
+	lab-x86_64 | lab-i386) set="lab-x86" ;;
+	lab-arm*) set="lab-$ARCH" ;;
+	esac
 	case $set in
 	base) wanted="$wanted git xz-utils ca-certificates util-linux" ;;
 	lab-arm64) wanted="$wanted $lab gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-system-arm" ;;
 	lab-arm) wanted="$wanted $lab gcc-arm-linux-gnueabihf libc6-dev-armhf-cross qemu-system-arm" ;;
 	lab-x86) wanted="$wanted $lab gcc-i686-linux-gnu libc6-dev-i386-cross qemu-system-x86" ;;
-	check) wanted="$wanted shellcheck sparse codespell perl python3" ;;
+	check) wanted="$wanted shellcheck sparse codespell gcc-aarch64-linux-gnu gcc-arm-linux-gnueabihf" ;;
 	send) wanted="$wanted b4 git-email" ;;
-	*) die "unknown set $set; known: base lab-arm64 lab-arm lab-x86 check send" ;;
+	*) die "unknown set $set; known: base lab check send" ;;
 	esac
 done
-[ -n "$wanted" ] || die "name a set: base lab-arm64 lab-arm lab-x86 check send"
+[ -n "$wanted" ] || die "name a set: base lab check send"
 
 if ! command -v dpkg-query >/dev/null 2>&1 || ! command -v apt-get >/dev/null 2>&1; then
 	say "not a Debian system, nothing installed; Debian's names for what is needed:$wanted"

@@ -32,30 +32,40 @@ copy_of() {
 	awk -F "$TAB" -v path="$2" '$2 == path { print $1 }' "$1"
 }
 
-# splice COMMIT: the object of its MAINTAINERS with our sections in place
+# splice COMMIT: the object of its MAINTAINERS with our sections in place, each
+# behind the greatest title before its own: the list is not quite in order
 splice() {
 	tgit cat-file blob "$1:MAINTAINERS" | awk '
-	function emit(i) { printf "%s\n", text[i]; done[i] = 1 }
 	NR == FNR {
 		if (/^#/) next
 		if (!NF) { fresh = 1; next }
-		if (fresh || !n) { title[++n] = $0; fresh = 0 }
+		if (fresh || !n) { title[++n] = $0; ours[$0] = 1; fresh = 0 }
 		text[n] = text[n] $0 "\n"
 		next
 	}
-	/^Maintainers List/ { list = 1 }
-	!NF && skip { skip = 0; blank = 1; next }
+	!NF && skip { skip = 0; next }
+	blank && ($0 in ours) { skip = 1 }
 	skip { next }
+	{ line[++lines] = $0 }
 	list && blank && /^[A-Z0-9]/ && !/^[A-Z]:\t/ {
-		for (i = 1; i <= n; i++) {
-			if (!done[i] && title[i] "" <= $0 "") emit(i)
-			if (title[i] "" == $0 "") skip = 1
-		}
-		if (skip) next
+		head[lines] = 1
+		for (i = 1; i <= n; i++)
+			if ($0 "" < title[i] "" && $0 "" > after[i] "") after[i] = $0
 	}
-	{ print; blank = !NF }
-	END { for (i = 1; i <= n; i++) if (!done[i]) { printf "\n%s", text[i] } }
-	' "$TOP/MAINTAINERS.fragment" - | tgit hash-object -w --stdin
+	/^Maintainers List/ { list = 1 }
+	{ blank = !NF }
+	END {
+		for (l = 1; l <= lines; l++) {
+			if (head[l]) {
+				for (i = 1; i <= n; i++)
+					if (!done[i] && after[i] == seen) { printf "%s\n", text[i]; done[i] = 1 }
+				seen = line[l]
+			}
+			print line[l]
+		}
+		for (i = 1; i <= n; i++)
+			if (!done[i]) printf "\n%s", text[i]
+	}' "$TOP/MAINTAINERS.fragment" - | tgit hash-object -w --stdin
 }
 
 [ -z "$(tgit rev-list --merges "$base..$tip")" ] ||

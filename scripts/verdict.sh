@@ -9,6 +9,8 @@ set -eu
 BAD_LOG='oops|\bBUG: |kernel BUG|WARNING:|possible circular|inconsistent lock|possible recursive|suspicious RCU'
 BAD_LOG="$BAD_LOG|INFO: rcu.*(stall|self-detected)|soft lockup|hard lockup|unable to|scheduling while atomic"
 BAD_LOG="$BAD_LOG|Call trace|Internal error|blocked for more than|Kernel panic|refcount|sleeping function|SError"
+# and what may be: virt-2.6 describes its timer so
+GOOD_LOG='arch_timer: WARNING: Invalid trigger for IRQ[0-9]+, assuming level low'
 
 # programs that send nothing
 NO_WITNESS='ipi_param'
@@ -18,7 +20,7 @@ NO_WITNESS='ipi_param'
 KUNIT=$TREE/tools/testing/kunit/kunit.py
 [ -f "$KUNIT" ] || die "no kernel tree in $TREE: run \"make tree\""
 need python3 awk gzip
-cd "$1"
+cd -P "$1"
 [ -f results.ktap ] || : >results.ktap
 [ -f console.log ] || : >console.log
 rm -f run.json witness.txt
@@ -66,7 +68,7 @@ judge_end() {
 }
 
 judge_log() {
-	log=$(grep -aiE -m 1 "$BAD_LOG" console.log | tr -d '\r' | cut -c 1-120)
+	log=$(grep -avE "$GOOD_LOG" console.log | grep -iE -m 1 "$BAD_LOG" | tr -d '\r' | cut -c 1-120)
 	[ -s console.log ] || log="the console log is empty"
 }
 
@@ -177,21 +179,32 @@ skips() {
 	'
 }
 
-# rows with the same name and the same writes a round are one
+# a case is named kind(target).more.words, on and off among them tell the switch
 table() {
-	grep -v '^#' witness.txt | awk '
-		function each(n, rounds) { return rounds ? sprintf("%.4g", n / rounds) : "-" }
+	awk '
+		function each(n) { return rounds[key] ? sprintf("%.3g", n / rounds[key]) : "-" }
+		$1 == "#" { next }
 		{
-			key = sprintf("  %-44s %8s %8s", $1, each($6, $2), each($7, $2))
-			if (!(key in rounds)) order[++n] = key
+			n = split($1, word, ".")
+			key = word[1]
+			sub(/\(.*/, "", key)
+			for (i = 2; i <= n; i++)
+				if (word[i] == "on" || word[i] == "off") key = key ", switch " word[i]
+			if (!(key in rounds)) order[++keys] = key
 			rounds[key] += $2
+			partial[key] += $3
+			irm[key] += $6
+			list[key] += $7
 		}
 		END {
-			if (n) printf "  %-44s %8s %8s %8s\n", "writes a round, by the trace", "IRM=1", "IRM=0", "rounds"
-			for (i = 1; i <= n && i <= 14; i++) printf "%s %8d\n", order[i], rounds[order[i]]
-			if (n > 14) print "  ... " n - 14 " more in witness.txt"
+			if (keys) printf "  %-28s %8s %8s %8s %8s\n", "writes a round, by the trace", "IRM=1", "IRM=0", "rounds", "partial"
+			for (i = 1; i <= keys && i <= 14; i++) {
+				key = order[i]
+				printf "  %-28s %8s %8s %8d %8d\n", key, each(irm[key]), each(list[key]), rounds[key], partial[key]
+			}
+			if (keys > 14) print "  ... " keys - 14 " more kinds in witness.txt"
 		}
-	'
+	' witness.txt
 }
 
 write_json() {

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * membarrier(2), a user of IPIs to many CPUs: with a thread on each CPU, its
+ * barrier holds against all of them, with both positions of the switch.
+ */
+#include <linux/membarrier.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "kselftest.h"
+#include "ipi_util.h"
+
+#define ROUNDS	20
+
+static const struct {
+	const char *name;
+	int command, reg;
+} commands[] = {
+	{ "global_expedited", MEMBARRIER_CMD_GLOBAL_EXPEDITED,
+	  MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED },
+	{ "private_expedited", MEMBARRIER_CMD_PRIVATE_EXPEDITED,
+	  MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED },
+};
+
+/* One a CPU, on cache lines of their own */
+struct side {
+	atomic_int mine;	/* stored by the thread on this CPU */
+	atomic_int saw;		/* what it then read of the main thread's */
+	atomic_int round;	/* the round it has done */
+	int cpu;
+} __attribute__((aligned(128)));
+
+static struct side sides[MAX_CPUS];
+static atomic_int theirs __attribute__((aligned(128)));
+static atomic_int round_nr;
+static atomic_bool stop;
+static int sender;
+static int nr;			/* of the last round */
+
+static long membarrier(int command)
+{
+	return syscall(SYS_membarrier, command, 0, 0);
+}
+
+/* Also lets an emulator run another CPU */
+static void relax(void)
+{
+#if defined(__aarch64__) || (defined(__arm__) && __ARM_ARCH >= 7)
+	__asm__ volatile("yield" ::: "memory");
+#elif defined(__x86_64__) || defined(__i386__)
+	__asm__ volatile("pause" ::: "memory");
+#else
+	__asm__ volatile("" ::: "memory");
+#endif
+}
+
+/* The fast side: store, then load, ordered by the compiler only */
+static void *fast_side(void *arg)
+{
+	struct side *side = arg;
+	int now;
+
+	ipi_pin(side->cpu);
+	for (;;) {
+		while ((now = atomic_load(&round_nr)) == atomic_load(&side->round) &&
+		       !atomic_load(&stop))
+			relax();
+		if (atomic_load(&stop))
+			return NULL;
+		atomic_store_explicit(&side->mine, now, memory_order_relaxed);
+		atomic_signal_fence(memory_order_seq_cst);
+		side->saw = atomic_load_explicit(&theirs, memory_order_relaxed);
+		atomic_store(&side->round, now);
+	}
+}
+
+static void wait_for_round(struct side *side, int nr)
+{
+	while (atomic_load(&side->round) != nr)
+		relax();
+}
+
+/* The slow side: store, membarrier, load. One side must see the other's store. */
+static bool slow_side(int command)
+{
+	int seen[MAX_CPUS], i;
+	bool ok = true;
+
+	atomic_store(&round_nr, ++nr);
+	atomic_store_explicit(&theirs, nr, memory_order_relaxed);
+	if (membarrier(command)) {
+		ksft_print_msg("membarrier failed\n");
+		return false;
+	}
+	for (i = 0; i < ipi.nr_online; i++)
+		seen[i] = atomic_load_explicit(&sides[i].mine, memory_order_relaxed);
+	for (i = 0; i < ipi.nr_online; i++) {
+		if (ipi.online[i] == sender)
+			continue;
+		wait_for_round(&sides[i], nr);
+		if (seen[i] != nr && sides[i].saw != nr) {
+			ksft_print_msg("round %d: neither CPU %d nor CPU %d saw the other's store\n",
+				       nr, sender, ipi.online[i]);
+			ok = false;
+		}
+	}
+	return ok;
+}
+
+static bool barrier_holds(size_t c, int position)
+{
+	struct ipi_bracket b;
+	char name[64];
+	bool ok = true;
+	int i, attempt;
+
+	ipi_switch_set(position);
+	for (attempt = 0; ok && attempt < 5; attempt++) {
+		ipi_bracket_begin(&b, sender, IPI_CALL);
+		for (i = 0; ok && i < ROUNDS; i++)
+			ok = slow_side(commands[c].command);
+		ipi_bracket_end(&b);
+		if (b.clean)
+			break;
+	}
+	if (!ok || attempt == 5)
+		return false;
+
+	snprintf(name, sizeof(name), "membarrier_%s.%s", commands[c].name,
+		 ipi_position_name[position]);
+	ipi_bracket_print(&b, name, ROUNDS, 0);
+	if (!ipi.witness)
+		return true;
+
+	/* a CPU may run something else for a moment: not each call is for all */
+	if (position == POS_ON && ipi.many_clusters)
+		ok = b.irm > 0;
+	else
+		ok = b.irm == 0;
+	if (!ok)
+		ksft_print_msg("%s: %d broadcasts in %d calls\n", name, b.irm, ROUNDS);
+	return ok;
+}
+
+int main(void)
+{
+	int position, first, last, i;
+	pthread_t thread[MAX_CPUS];
+	long supported;
+	size_t c;
+
+	ksft_print_header();
+	supported = membarrier(MEMBARRIER_CMD_QUERY);
+	if (supported < 0)
+		ksft_exit_skip("no membarrier(2): CONFIG_MEMBARRIER\n");
+	ipi_begin(120);
+	sender = ipi.online[0];
+	ipi_pin(sender);
+
+	first = ipi.has_switch ? POS_OFF : POS_BASE;
+	last = ipi.has_switch ? POS_ON : POS_BASE;
+	ksft_set_plan(ARRAY_SIZE(commands) * (last - first + 1));
+
+	for (i = 0; i < ipi.nr_online; i++) {
+		sides[i].cpu = ipi.online[i];
+		if (ipi.online[i] != sender &&
+		    pthread_create(&thread[i], NULL, fast_side, &sides[i]))
+			ksft_exit_fail_msg("cannot start a thread\n");
+	}
+	/*
+	 * Register when all run: a registration of one thread alone does not
+	 * reach a CPU that has this mm still from before.
+	 */
+	atomic_store(&round_nr, ++nr);
+	for (i = 0; i < ipi.nr_online; i++)
+		if (ipi.online[i] != sender)
+			wait_for_round(&sides[i], nr);
+	for (c = 0; c < ARRAY_SIZE(commands); c++)
+		if (supported & commands[c].command && membarrier(commands[c].reg))
+			ksft_exit_fail_msg("cannot register for %s\n", commands[c].name);
+
+	for (position = first; position <= last; position++) {
+		for (c = 0; c < ARRAY_SIZE(commands); c++) {
+			ipi_time_limit(120);
+			if (!(supported & commands[c].command))
+				ksft_test_result_skip("%s.%s: not in this kernel\n", commands[c].name,
+						      ipi_position_name[position]);
+			else
+				ksft_test_result(barrier_holds(c, position), "%s.%s\n",
+						 commands[c].name, ipi_position_name[position]);
+		}
+	}
+	atomic_store(&stop, true);
+	for (i = 0; i < ipi.nr_online; i++)
+		if (ipi.online[i] != sender)
+			pthread_join(thread[i], NULL);
+	ksft_finished();
+}
