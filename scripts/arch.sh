@@ -28,7 +28,7 @@ esac
 
 case $ARCH in
 arm64 | arm)
-	MACHINES="virt virt-2.6"
+	MACHINES="virt virt-6.1 virt-2.6"
 	MACHINE_OPTS=gic-version=3
 	CONSOLE=ttyAMA0
 	VIRTIO=virtio-serial-device

@@ -47,9 +47,16 @@ while ! mkdir "$DIR" 2>/dev/null; do
 done
 [ -n "$NAME" ] || ln -sfn "$(basename "$DIR")" "$results/latest"
 
-# TCG with a thread for each CPU takes ten times as long when there are many
+# TCG with a thread for each CPU takes ten times as long when many of them run
+running=$SMP
+case " $APPEND" in
+*" maxcpus="[0-9]*)
+	running=${APPEND##*maxcpus=}
+	running=${running%%[!0-9]*}
+	;;
+esac
 threads=multi
-[ "$SMP" -le 8 ] || threads=single
+[ "$running" -le 8 ] || threads=single
 
 # suites that the kernel was built with must be there
 suites=

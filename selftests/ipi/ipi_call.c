@@ -16,7 +16,7 @@
 
 #define ROUNDS		20
 #define STORM		1000
-#define FLIP_ROUNDS	2000
+#define FLIP_ROUNDS	1000
 #define MAX_TESTS	200
 
 struct test {

@@ -339,7 +339,7 @@ static int one_round(void)
 	int err;
 
 	/* CPUs take what softirqs here sent them: an emulator runs them by turns */
-	for (spins = 0; spins < 2 * num_online_cpus(); spins++)
+	for (spins = 0; spins < num_online_cpus(); spins++)
 		cpu_relax();
 
 	/* no CPU of the mask goes offline until it is sent, or with a call not made */
