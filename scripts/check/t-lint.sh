@@ -41,7 +41,7 @@ patch_headers() {
 		awk '
 			FNR == 1 && !/^From 0+ / { print FILENAME ": no zero commit"; bad = 1 }
 			/^---$/ { exit }
-			/^Subject: / && !/^Subject: \[PATCH\] [^ ]+: [A-Z]/ { print FILENAME ": " $0; bad = 1 }
+			/^Subject: / && !/^Subject: \[PATCH\] ([^ ]+: )+[A-Z]/ { print FILENAME ": " $0; bad = 1 }
 			/^(Signed-off|Reviewed|Acked|Tested|Suggested)-by:/ { print FILENAME ": " $0; bad = 1 }
 			END { exit bad }
 		' "$patch" || return 1
@@ -104,7 +104,7 @@ check "every Kconfig symbol of the series is documented" kconfig
 
 no_hosts() {
 	! git grep -nIE '(https?|ftp)://' -- . ':!COPYING' |
-		grep -vE 'https?://(lore\.kernel\.org|www\.kernel\.org|docs\.kernel\.org|git\.kernel\.org)/'
+		grep -vE 'https?://(lore\.kernel\.org|www\.kernel\.org|docs\.kernel\.org|git\.kernel\.org|[a-z]*\.invalid)/'
 }
 if git rev-parse -q --git-dir >/dev/null 2>&1; then
 	check "no link but to kernel.org" no_hosts

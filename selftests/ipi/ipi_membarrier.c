@@ -27,16 +27,17 @@ static const struct {
 	  MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED },
 };
 
-/* One a CPU, on cache lines of their own */
+/* One a CPU, none on the cache line of another */
 struct side {
 	atomic_int mine;	/* stored by the thread on this CPU */
 	atomic_int saw;		/* what it then read of the main thread's */
 	atomic_int round;	/* the round it has done */
 	int cpu;
-} __attribute__((aligned(128)));
+	char pad[112];
+};
 
 static struct side sides[MAX_CPUS];
-static atomic_int theirs __attribute__((aligned(128)));
+static struct side main_side;
 static atomic_int round_nr;
 static atomic_bool stop;
 static int sender;
@@ -74,7 +75,8 @@ static void *fast_side(void *arg)
 			return NULL;
 		atomic_store_explicit(&side->mine, now, memory_order_relaxed);
 		atomic_signal_fence(memory_order_seq_cst);
-		side->saw = atomic_load_explicit(&theirs, memory_order_relaxed);
+		side->saw = atomic_load_explicit(&main_side.mine,
+						 memory_order_relaxed);
 		atomic_store(&side->round, now);
 	}
 }
@@ -92,7 +94,7 @@ static bool slow_side(int command)
 	bool ok = true;
 
 	atomic_store(&round_nr, ++nr);
-	atomic_store_explicit(&theirs, nr, memory_order_relaxed);
+	atomic_store_explicit(&main_side.mine, nr, memory_order_relaxed);
 	if (membarrier(command)) {
 		ksft_print_msg("membarrier failed\n");
 		return false;
@@ -104,7 +106,7 @@ static bool slow_side(int command)
 			continue;
 		wait_for_round(&sides[i], nr);
 		if (seen[i] != nr && sides[i].saw != nr) {
-			ksft_print_msg("round %d: neither CPU %d nor CPU %d saw the other's store\n",
+			ksft_print_msg("round %d: CPUs %d and %d did not see each other's store\n",
 				       nr, sender, ipi.online[i]);
 			ok = false;
 		}
@@ -188,8 +190,8 @@ int main(void)
 		for (c = 0; c < ARRAY_SIZE(commands); c++) {
 			ipi_time_limit(120);
 			if (!(supported & commands[c].command))
-				ksft_test_result_skip("%s.%s: not in this kernel\n", commands[c].name,
-						      ipi_position_name[position]);
+				ksft_test_result_skip("%s: not in this kernel\n",
+						      commands[c].name);
 			else
 				ksft_test_result(barrier_holds(c, position), "%s.%s\n",
 						 commands[c].name, ipi_position_name[position]);

@@ -20,6 +20,10 @@
 #define DEBUGFS		"/sys/kernel/debug/" MODULE "/"
 #define SWITCH		"/sys/module/irqchip/parameters/gicv3_sgi_broadcast"
 #define CPU_DIR		"/sys/devices/system/cpu/"
+#define CPU_LINE	"cpu=%u sent=%u calls=%u entered=%d raised=%d affinity=%x " \
+			"irm0=%d list0=%d irm1=%d list1=%d"
+#define WITNESS_LINE	"witness id=0x%x name=%s sgi=%d sender=0x%x irm=%d list=%d " \
+			"rounds=%u partial=%u\n"
 #define ATTEMPTS	10
 
 struct ipi_machine ipi;
@@ -376,8 +380,7 @@ void ipi_read_result(struct ipi_result *r)
 		   &r->partial, &r->irm, &r->list, &r->traced, &r->model) != 5)
 		ksft_exit_fail_msg("cannot read " DEBUGFS "result: %s\n", text);
 	while ((line = strchr(line, '\n')) &&
-	       sscanf(++line, "cpu=%u sent=%u calls=%u entered=%d raised=%d affinity=%x"
-		      " irm0=%d list0=%d irm1=%d list1=%d", &cpu, &c.sent, &c.calls,
+	       sscanf(++line, CPU_LINE, &cpu, &c.sent, &c.calls,
 		      &c.entered, &c.raised, &c.affinity, &c.irm[0], &c.list[0],
 		      &c.irm[1], &c.list[1]) == 10)
 		if (cpu < MAX_CPUS)
@@ -481,9 +484,8 @@ void ipi_bracket_print(const struct ipi_bracket *b, const char *name,
 		       unsigned int rounds, unsigned int partial)
 {
 	if (ipi.witness && sgi[b->reason] >= 0)
-		ksft_print_msg("witness id=0x%x name=%s sgi=%d sender=0x%x irm=%d list=%d"
-			       " rounds=%u partial=%u\n", b->id, name, sgi[b->reason], b->start.affinity, b->irm, b->list,
-			       rounds, partial);
+		ksft_print_msg(WITNESS_LINE, b->id, name, sgi[b->reason], b->start.affinity,
+			       b->irm, b->list, rounds, partial);
 }
 
 static bool raised_for(const struct ipi_run *run, int cpu)
@@ -546,8 +548,9 @@ static bool writes_exact(const struct ipi_run *run, const struct ipi_result *r)
 	if (r->irm == irm * (int)(run->rounds - r->partial) &&
 	    (r->partial || r->list == list * (int)run->rounds))
 		return true;
-	ksft_print_msg("%s: %d broadcasts and %d target lists in %u rounds (%u partial)"
-		       ", want %d and %d a round\n", run->name, r->irm, r->list, run->rounds, r->partial, irm, list);
+	ksft_print_msg("%s: %d broadcasts and %d target lists in %u rounds, %u partial\n",
+		       run->name, r->irm, r->list, run->rounds, r->partial);
+	ksft_print_msg("%s: wanted %d and %d a round\n", run->name, irm, list);
 	return false;
 }
 

@@ -421,6 +421,7 @@ static bool takes_cpu(int kind)
 
 static int parse(struct run *r, char *text)
 {
+	bool has_cpu;
 	char *word;
 	int err;
 
@@ -431,7 +432,8 @@ static int parse(struct run *r, char *text)
 	}
 	if (r->kind < 0)
 		return bad("kind", "", "missing");
-	if (takes_cpu(r->kind) != (r->cpu != NO_CPU))
+	has_cpu = r->cpu != NO_CPU;
+	if (takes_cpu(r->kind) != has_cpu)
 		return bad("kind", kinds[r->kind], "cpu= is for one, cluster and all_but_one");
 	if (r->kind == CLUSTER && !HAVE_AFFINITY)
 		return bad("kind", kinds[r->kind], "this machine has no such clusters");
