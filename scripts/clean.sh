@@ -8,7 +8,8 @@ set -eu
 take_lock build
 for tree in "$OUT"/*/tree; do
 	[ -d "$tree" ] || continue
-	laid=$(git -C "$tree" rev-parse -q --verify refs/ipi/laid) || continue
+	laid=$(git -C "$tree" rev-parse -q --verify refs/worktree/ipi/laid ||
+		git -C "$tree" rev-parse -q --verify refs/ipi/laid) || continue
 	if [ "$(git -C "$tree" rev-parse HEAD)" != "$laid" ] || [ -n "$(git -C "$tree" status --porcelain -uno)" ]; then
 		[ -n "${DISCARD:-}" ] ||
 			die "$tree has work that is not in patches/: \"make refresh\" first, or \"make clean DISCARD=1\""

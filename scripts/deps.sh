@@ -11,7 +11,7 @@ wanted=
 for set in "$@"; do
 	case $set-$ARCH in
 	lab-x86_64 | lab-i386) set="lab-x86" ;;
-	lab-arm*) set="lab-$ARCH" ;;
+	lab-arm | lab-arm64) set="lab-$ARCH" ;;
 	esac
 	case $set in
 	base) wanted="$wanted git xz-utils ca-certificates util-linux" ;;

@@ -53,12 +53,13 @@ kmake() { # CONFIG ARGS...
 
 fragment() { # CONFIG
 	case $1 in
-	arm64*) printf 'CONFIG_%s=y\n' EXPERT ARCH_VIRT SMP PREEMPT ;;
-	arm*) printf 'CONFIG_%s=y\n' MMU ARCH_MULTI_V7 ARCH_VIRT SMP PREEMPT ;;
+	arm64*) printf 'CONFIG_%s=y\n' EXPERT PREEMPT ;;
+	arm*) printf 'CONFIG_%s=y\n' EXPERT MMU ARCH_MULTI_V7 ARCH_VIRT SMP PREEMPT ;;
 	esac
 	case $1 in
 	*-on) printf 'CONFIG_%s=y\n' ARM_GIC_V3_SGI_BROADCAST KUNIT ARM_GIC_V3_KUNIT_TEST ;;
-	*-off) printf '# CONFIG_%s is not set\n' ARM_GIC_V3_SGI_BROADCAST KUNIT ;;
+	# without BUG, WARN_ON() does not put line numbers into the code
+	*-off) printf '# CONFIG_%s is not set\n' ARM_GIC_V3_SGI_BROADCAST KUNIT BUG ;;
 	esac
 }
 
@@ -86,7 +87,7 @@ disassemble() { # CONFIG
 send_path() {
 	disassemble "$1" | awk '
 		/^[0-9a-f]+ <.*>:$/ { fn = $2; on = fn ~ /^<gic_(ipi_send_mask|send_sgi|compute_target_list|sgi_targets|broadcast_sgi|more_target_lists|sgi_sender)/ }
-		on { sub(/^[0-9a-f]+ </, "<"); sub(/^ *[0-9a-f]+:/, ""); gsub(/[0-9a-f]+ </, "<"); print }
+		on { sub(/^[0-9a-f]+ </, "<"); sub(/^[ \t]*[0-9a-f]+:/, ""); gsub(/[0-9a-f]+ </, "<"); print }
 	'
 }
 

@@ -349,7 +349,7 @@ static int one_round(void)
 		per_cpu(counts, cpu).sent++;
 		per_cpu(counts, cpu).seen = atomic_read(&per_cpu(counts, cpu).entered);
 	}
-	raised_all = cpumask_empty(run_others);
+	raised_all = !tp_raise || cpumask_empty(run_others);
 	WRITE_ONCE(armed, current);
 	err = send();
 	WRITE_ONCE(armed, NULL);
