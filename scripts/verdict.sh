@@ -10,7 +10,7 @@ BAD_LOG='oops|\bBUG: |kernel BUG|WARNING:|possible circular|inconsistent lock|po
 BAD_LOG="$BAD_LOG|INFO: rcu.*(stall|self-detected)|soft lockup|hard lockup|unable to|scheduling while atomic"
 BAD_LOG="$BAD_LOG|Call trace|Internal error|blocked for more than|Kernel panic|refcount|sleeping function|SError"
 # and what may be: virt-2.6 describes its timer so
-GOOD_LOG='arch_timer: WARNING: Invalid trigger for IRQ[0-9]+, assuming level low'
+GOOD_LOG='arch_timer: WARNING: (Invalid trigger for IRQ[0-9]+, assuming level low|Please fix your firmware)'
 
 # programs that send nothing
 NO_WITNESS='ipi_param'
