@@ -14,7 +14,7 @@ fi
 export LONG
 
 # what needs no kernel comes first
-[ $# -gt 0 ] || set -- lint base tree checkpatch refresh patches barrier doorbell run selftests lab mutants
+[ $# -gt 0 ] || set -- lint base tree checkpatch refresh patches barrier doorbell run selftests pmr lab mutants
 
 take_lock check
 logs=$OUT/check

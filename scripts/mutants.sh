@@ -89,6 +89,10 @@ killed() {
 		;;
 	order) order arm64 "dsb ishst" ;;
 	wmb) order wmb "dsb st" ;;
+	pmr)
+		kmake "$KARCH" "$CROSS" "$MUT" "$(basename "$IMAGE_FILE")" >"$log" 2>&1 || return 2
+		PMR_KERNEL=$MUT "$TOP/scripts/check/t-pmr.sh" >>"$log" 2>&1 || return 1
+		;;
 	arm)
 		objects arm arm arm-linux-gnueabihf- >"$log" 2>&1 || return 2
 		! grep -q "warning:" "$log"
@@ -125,6 +129,7 @@ reason() {
 	case $killer in
 	log:*) echo "not in the log" ;;
 	order | wmb) tail -n 1 "$log" ;;
+	pmr) grep -m 1 '^not ok' "$log" ;;
 	arm) grep -m 1 -o 'warning: .*' "$log" ;;
 	*) grep -h -m 1 -E '^ *not ok|FAIL' "$dir/results.ktap" "$log" | sed 's/^ *//' | head -n 1 ;;
 	esac
