@@ -174,4 +174,31 @@ for config in arm64 arm; do
 	fi
 done
 
+# Each topic alone on the base. The first one was there alone above.
+topics=$(sed -n 's/^# topic: \([^ ]*\).*/\1/p' "$TOP/patches/$BASE/series")
+of_topic() { # TOPIC
+	awk -v topic="$1" -v dir="$TOP/patches/$BASE/" '
+		/^# topic: / { on = $3 == topic; next }
+		on && !/^#/ && NF { print dir $0 }
+	' "$TOP/patches/$BASE/series"
+}
+alone() { # TOPIC
+	of_topic "$1" | tr '\n' '\0' |
+		xargs -0 git -C "$SRC" -c user.name=ipi -c user.email=ipi@localhost am -q --no-3way || {
+		git -C "$SRC" am --abort
+		return 1
+	}
+}
+for topic in $topics; do
+	git -C "$SRC" checkout -q -f --detach "$base"
+	check "topic $topic applies alone" alone "$topic"
+	case $topic in broadcast | tests) continue ;; esac
+	say "patches: topic $topic alone"
+	for config in arm64-on arm-on; do
+		build "$config" >"$PLACE/$config.now"
+		new=$(comm -13 "$PLACE/$config.warnings" "$PLACE/$config.now")
+		same "topic $topic alone: $config builds, nothing new is said" "" "$new"
+	done
+done
+
 tap_done
