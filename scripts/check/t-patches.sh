@@ -66,7 +66,7 @@ fragment() { # CONFIG
 
 # build CONFIG: the warnings of the touched objects on stdout
 build() {
-	kmake "$1" allnoconfig >"$PLACE/$1.log" 2>&1 || { echo "error: allnoconfig failed, see $PLACE/$1.log"; return; }
+	[ -z "$configure" ] || kmake "$1" allnoconfig >"$PLACE/$1.log" 2>&1 || { echo "error: allnoconfig failed, see $PLACE/$1.log"; return; }
 	for object in $OBJECTS; do
 		[ -f "$SRC/${object%.o}.c" ] || continue
 		case $1-$object in
@@ -96,6 +96,7 @@ send_path() {
 }
 
 CONFIGS="arm64-on arm64-off arm-on arm-off"
+configure=1
 for config in $CONFIGS; do
 	fragment "$config" >"$PLACE/$config.config"
 	say "patches: base, $config"
@@ -125,6 +126,7 @@ for commit in $commits; do
 	[ -n "$changed" ] || continue
 
 	git -C "$SRC" checkout -q -f --detach "$commit"
+	configure=$(printf '%s\n' "$changed" | grep -m 1 Kconfig) || :
 	for config in $CONFIGS; do
 		build "$config" >"$PLACE/$config.now"
 		new=$(comm -13 "$PLACE/$config.warnings" "$PLACE/$config.now")
@@ -189,6 +191,7 @@ alone() { # TOPIC
 		return 1
 	}
 }
+configure=1
 for topic in $topics; do
 	git -C "$SRC" checkout -q -f --detach "$base"
 	check "topic $topic applies alone" alone "$topic"
