@@ -71,7 +71,7 @@ check "clearing PMHE is a write, an isb and a dsb sy" clears
 
 # --- as built, the objects with a source line that has a site, in each choice
 build_choices() {
-	objects="arch/arm64/kernel/entry.o arch/arm64/kernel/entry-common.o arch/arm64/kernel/process.o
+	objects="arch/arm64/kernel/entry.o arch/arm64/kernel/entry-common.o
 		kernel/softirq.o drivers/irqchip/irq-gic-v3.o"
 	! config KVM || objects="$objects arch/arm64/kvm/hyp/vhe/switch.o arch/arm64/kvm/hyp/nvhe/switch.nvhe.o"
 	for choice in AUTO STRICT RELAXED; do
