@@ -2,6 +2,8 @@
 # shellcheck shell=sh disable=SC2034
 # What build.sh and boot.sh know of each architecture. Sourced after lib.sh.
 
+LAB_HEADER=
+MEMORY=2048
 case $ARCH in
 arm64)
 	KARCH=arm64
@@ -16,6 +18,10 @@ arm)
 	KARCH=arm
 	CROSS=arm-linux-gnueabihf-
 	IMAGE_FILE=arch/arm/boot/zImage
+	LAB_HEADER=arm-relax.h
+	# to unload a module, all pages between it and the vmalloc area are flushed from
+	# all TLBs one by one; that area begins where the memory ends
+	MEMORY=256
 	QEMU=qemu-system-arm
 	QEMU_CPU=cortex-a15
 	SMP_DEFAULT=32
@@ -30,7 +36,8 @@ case $ARCH in
 arm64 | arm)
 	MACHINES="virt virt-6.1 virt-2.6"
 	MACHINE_OPTS=gic-version=3
-	CONSOLE=ttyAMA0
+	# with its speed: the driver would divide by the unset one, which 32-bit arm reports
+	CONSOLE=ttyAMA0,115200
 	VIRTIO=virtio-serial-device
 	# the match register of the PL031 clock: QEMU traces each store
 	MARK=0x09010004

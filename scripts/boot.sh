@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # Boot what build.sh made in QEMU; prints the folder of the results.
 # SMP MACHINE CPU APPEND steer the guest, TIMEOUT= (seconds) and TESTS= the run
-# (names with commas, or none), TRACE= adds trace events of QEMU. NAME= is a
-# suffix to the folder's name; a run with a name is not the "latest".
+# (names with commas, or none), THREADS=multi or single how TCG does it, ICOUNT=n
+# lets an instruction take 2^n ns of the guest's time, TRACE= adds trace events of
+# QEMU. NAME= is a suffix to the folder's name; a run with a name is not the "latest".
 set -eu
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/arch.sh"
@@ -31,6 +32,27 @@ esac
 case $NAME in
 *[!A-Za-z0-9._-]*) die "NAME=$NAME: letters, digits, dot, dash and underscore only" ;;
 esac
+# TCG with a thread for each CPU takes ten times as long when many of them run
+running=$SMP
+case " $APPEND" in
+*" maxcpus="[0-9]*)
+	running=${APPEND##*maxcpus=}
+	running=${running%%[!0-9]*}
+	;;
+esac
+threads=${THREADS:-multi}
+[ "$running" -le 8 ] || threads=${THREADS:-single}
+case $threads in
+multi | single) ;;
+*) die "THREADS=$THREADS: give multi or single" ;;
+esac
+# with a clock that counts instructions, there is one thread
+icount=${ICOUNT:-}
+case $icount in
+'' | [0-9] | 10) ;;
+*) die "ICOUNT=$icount: give a number n from 0 to 10" ;;
+esac
+[ -z "$icount" ] || threads=single
 need "$QEMU"
 "$QEMU" -cpu help | awk -v cpu="${CPU%%,*}" '$1 == cpu { found = 1 } END { exit !found }' ||
 	die "unknown CPU=$CPU; \"$QEMU -cpu help\" lists them"
@@ -46,17 +68,6 @@ while ! mkdir "$DIR" 2>/dev/null; do
 	DIR=$DIR-2
 done
 [ -n "$NAME" ] || ln -sfn "$(basename "$DIR")" "$results/latest"
-
-# TCG with a thread for each CPU takes ten times as long when many of them run
-running=$SMP
-case " $APPEND" in
-*" maxcpus="[0-9]*)
-	running=${APPEND##*maxcpus=}
-	running=${running%%[!0-9]*}
-	;;
-esac
-threads=multi
-[ "$running" -le 8 ] || threads=single
 
 # suites that the kernel was built with must be there
 suites=
@@ -88,17 +99,18 @@ cpu=$CPU
 machine=$MACHINE
 append=$APPEND
 cmdline=$cmdline
-accel=tcg,thread=$threads
+accel=tcg,thread=$threads${icount:+,icount=$icount}
 seconds_tree=${SECONDS_TREE:-}
 seconds_build=${SECONDS_BUILD:-}
 EOF
 
 cd "$DIR"
-set -- -M "$MACHINE,$MACHINE_OPTS" -cpu "$CPU" -smp "$SMP" -m 2048 -accel "tcg,thread=$threads" \
+set -- -M "$MACHINE,$MACHINE_OPTS" -cpu "$CPU" -smp "$SMP" -m "$MEMORY" -accel "tcg,thread=$threads" \
 	-nodefaults -display none -monitor none -serial file:console.log -no-reboot \
 	-kernel "$IMAGE" -initrd "$INITRD" -append "$cmdline" \
 	-device "$VIRTIO" -chardev file,id=results,path=results.ktap \
 	-device virtserialport,chardev=results,name=ipi.results -D trace.log
+[ -z "$icount" ] || set -- "$@" -icount "shift=$icount,sleep=off"
 for event in $TRACE_EVENTS ${TRACE:-}; do
 	set -- "$@" -trace "$event"
 done

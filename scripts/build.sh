@@ -25,6 +25,15 @@ kmake() {
 	make O="$KOUT" ARCH="$KARCH" CROSS_COMPILE="$CROSS" CC="ccache ${CROSS}gcc" -j"$JOBS" "$@"
 }
 
+# a copy, since the path of the repository may have spaces
+lab_header() {
+	unset KCFLAGS
+	[ -n "$LAB_HEADER" ] || return 0
+	cmp -s "$SELFTESTS/qemu/$LAB_HEADER" "$KOUT/$LAB_HEADER" ||
+		cp "$SELFTESTS/qemu/$LAB_HEADER" "$KOUT/$LAB_HEADER"
+	export KCFLAGS="-include $KOUT/$LAB_HEADER"
+}
+
 fragment() {
 	if [ -n "${IPI_UNPATCHED:-}" ]; then
 		sed '/^# series/,$d' "$SELFTESTS/qemu/$ARCH.config"
@@ -80,6 +89,7 @@ initramfs() {
 	mv "$KOUT/initramfs.cpio.new" "$KOUT/initramfs.cpio"
 }
 
+lab_header
 fragment >"$FRAGMENT"
 KCONFIG_ALLCONFIG=$FRAGMENT
 export KCONFIG_ALLCONFIG

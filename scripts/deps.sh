@@ -18,7 +18,7 @@ for set in "$@"; do
 	lab-arm64) wanted="$wanted $lab gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-system-arm" ;;
 	lab-arm) wanted="$wanted $lab gcc-arm-linux-gnueabihf libc6-dev-armhf-cross qemu-system-arm" ;;
 	lab-x86) wanted="$wanted $lab gcc-i686-linux-gnu libc6-dev-i386-cross qemu-system-x86" ;;
-	check) wanted="$wanted shellcheck sparse codespell coccinelle python3-ply python3-git gcc-aarch64-linux-gnu gcc-arm-linux-gnueabihf" ;;
+	check) wanted="$wanted shellcheck sparse codespell coccinelle python3-ply python3-git gcc-aarch64-linux-gnu gcc-arm-linux-gnueabihf libc6-dev-armhf-cross" ;;
 	send) wanted="$wanted b4 git-email" ;;
 	*) die "unknown set $set; known: base lab check send" ;;
 	esac

@@ -10,7 +10,7 @@ S=$TOP/scripts
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 130' INT TERM HUP
-unset SMP MACHINE CPU APPEND TESTS TIMEOUT NAME TRACE IMAGE INITRD
+unset SMP MACHINE CPU APPEND TESTS TIMEOUT NAME TRACE IMAGE INITRD THREADS ICOUNT
 
 # refused TEXT WANTED CMD...: CMD must fail and say WANTED (an ERE) in its last line
 refused() {
@@ -35,6 +35,9 @@ refused "MACHINE=pc" "unknown MACHINE=pc; known: virt .*virt-2.6" env MACHINE=pc
 refused "CPU=z80" "unknown CPU=z80" env CPU=z80 "$S/boot.sh"
 refused "TIMEOUT=soon" "TIMEOUT=soon: give a number" env TIMEOUT=soon "$S/boot.sh"
 refused "NAME=a/b" "NAME=a/b: " env NAME=a/b "$S/boot.sh"
+refused "THREADS=2" "THREADS=2: give multi or single" env THREADS=2 "$S/boot.sh"
+refused "ICOUNT=11" "ICOUNT=11: give a number n" env ICOUNT=11 "$S/boot.sh"
+refused "ICOUNT=x" "ICOUNT=x: give a number n" env ICOUNT=x "$S/boot.sh"
 refused "boot without a kernel" "is missing: run" env OUT="$tmp/empty" "$S/boot.sh"
 refused "build without a tree" "no kernel tree in .*: run" env OUT="$tmp/empty" "$S/build.sh"
 refused "verdict without a folder" "usage" "$S/verdict.sh"

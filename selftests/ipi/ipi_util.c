@@ -21,7 +21,7 @@
 #define SWITCH		"/sys/module/irqchip/parameters/gicv3_sgi_broadcast"
 #define CPU_DIR		"/sys/devices/system/cpu/"
 #define CPU_LINE	"cpu=%u sent=%u calls=%u entered=%d raised=%d affinity=%x " \
-			"irm0=%d list0=%d irm1=%d list1=%d"
+			"irm0=%d list0=%d irm1=%d list1=%d stale=%d others=%d"
 #define WITNESS_LINE	"witness id=0x%x name=%s sgi=%d sender=0x%x irm=%d list=%d " \
 			"rounds=%u partial=%u\n"
 #define ATTEMPTS	10
@@ -382,7 +382,7 @@ void ipi_read_result(struct ipi_result *r)
 	while ((line = strchr(line, '\n')) &&
 	       sscanf(++line, CPU_LINE, &cpu, &c.sent, &c.calls,
 		      &c.entered, &c.raised, &c.affinity, &c.irm[0], &c.list[0],
-		      &c.irm[1], &c.list[1]) == 10)
+		      &c.irm[1], &c.list[1], &c.stale, &c.others) == 12)
 		if (cpu < MAX_CPUS)
 			r->cpu[cpu] = c;
 }

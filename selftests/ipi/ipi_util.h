@@ -15,6 +15,7 @@ struct ipi_cpu {
 	int entered, raised;		/* since the module was loaded */
 	int irm[IPI_REASONS], list[IPI_REASONS];
 	unsigned int affinity;
+	int stale, others;		/* messages not seen; IPIs that may account for them */
 };
 
 /* The file "result" of the test module */

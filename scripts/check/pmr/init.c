@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <glob.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +43,7 @@ static int put(const char *path, const char *value)
 int main(void)
 {
 	int bad = 0, done = 0, fd, round;
+	cpu_set_t boot_cpu;
 	glob_t cpus;
 	size_t i;
 
@@ -64,6 +66,11 @@ int main(void)
 	printf("pmr-init: hotplug %d done %d failed\n", done, bad);
 	print_file("online", "/sys/devices/system/cpu/online");
 
+	/* the probe lets CPU 1 spin, and must not be there itself */
+	CPU_ZERO(&boot_cpu);
+	CPU_SET(0, &boot_cpu);
+	if (sched_setaffinity(0, sizeof(boot_cpu), &boot_cpu))
+		perror("pmr-init: sched_setaffinity");
 	fd = open("/pmr_probe.ko", O_RDONLY);
 	if (syscall(SYS_finit_module, fd, "", 0))
 		perror("pmr-init: finit_module");

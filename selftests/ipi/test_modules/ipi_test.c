@@ -9,6 +9,9 @@
  *              the cluster, or the CPU left out.
  *              irq=N: not a call function but the bare IPI of that number;
  *              with plus=N, an offline CPU, in the mask.
+ *              message=1: data is stored right before each IPI, and whoever
+ *              takes it has to see it. message=2: it is stored when the IPI
+ *              has been taken, so that nobody can: this tests the test.
  *   result     what the last run sent, and what arrived
  *   broadcast  how the switch of SGI broadcast is set, for the model below
  *
@@ -100,8 +103,8 @@ struct writes {
 
 struct counts {
 	/* of the last run */
-	unsigned int sent, seen;
-	atomic_t calls;
+	unsigned int sent, seen, raised_before, got;
+	atomic_t calls, stale;
 	/* since the module was loaded; call functions only */
 	atomic_t raised, entered;
 	/* as a sender */
@@ -118,7 +121,7 @@ static const char * const kinds[] = {
 
 struct run {
 	int kind;
-	unsigned int rounds, wait, cpu, irq, plus;
+	unsigned int rounds, wait, cpu, irq, plus, message;
 	/* the outcome */
 	unsigned int sender, done, partial;
 	struct writes writes;
@@ -126,6 +129,13 @@ struct run {
 
 static DEFINE_MUTEX(run_lock);
 static struct run run = { .kind = ONE };
+
+/* Stored before an IPI: seven cache lines, so that there is something to wait for */
+static struct {
+	unsigned int value;
+} ____cacheline_aligned_in_smp message[7];
+/* what they hold when the IPI of this round arrives */
+static unsigned int message_wanted;
 static bool lost;
 static cpumask_var_t run_mask, run_others;
 static struct task_struct *armed;
@@ -199,14 +209,45 @@ static void probe_raise(void *data, const struct cpumask *mask, const char *reas
 			count_raise(mask, i);
 }
 
+/* No barrier here: the one under test is in the driver, before it sends */
+static void write_message(void)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(message); i++)
+		WRITE_ONCE(message[i].value, message_wanted);
+}
+
+static void read_message(void)
+{
+	struct counts *c = this_cpu_ptr(&counts);
+	unsigned int want = READ_ONCE(message_wanted);
+	int i;
+
+	/* the line that was stored last comes first */
+	for (i = ARRAY_SIZE(message) - 1; i >= 0; i--) {
+		if (READ_ONCE(message[i].value) != want) {
+			atomic_inc(&c->stale);
+			return;
+		}
+	}
+	WRITE_ONCE(c->got, want);
+}
+
 static void probe_entry(void *data, const char *reason)
 {
-	if (!strcmp(reason, reasons[CALL]))
-		atomic_inc(&this_cpu_ptr(&counts)->entered);
+	if (strcmp(reason, reasons[CALL]))
+		return;
+	/* a bare IPI has no function that could look */
+	if (run.irq && run.message)
+		read_message();
+	atomic_inc(&this_cpu_ptr(&counts)->entered);
 }
 
 static void arrived(void *unused)
 {
+	if (run.message)
+		read_message();
 	atomic_inc(&this_cpu_ptr(&counts)->calls);
 }
 
@@ -303,6 +344,9 @@ static int send(void)
 
 static bool has_arrived(struct counts *c)
 {
+	/* an IPI that overtook its message does not come again: this times out */
+	if (run.message == 1 && READ_ONCE(c->got) != message_wanted)
+		return false;
 	if (!run.irq)
 		return atomic_read(&c->calls) == c->sent;
 	if (atomic_read(&c->entered) == c->seen)
@@ -349,8 +393,14 @@ static int one_round(void)
 		per_cpu(counts, cpu).sent++;
 		per_cpu(counts, cpu).seen = atomic_read(&per_cpu(counts, cpu).entered);
 	}
+	/* nobody may take the message of the last round for this one's */
+	WRITE_ONCE(message_wanted, message_wanted + 1);
+	/* orders the store above before those of the message; pairs with the IPI */
+	smp_mb();
 	raised_all = !tp_raise || cpumask_empty(run_others);
 	WRITE_ONCE(armed, current);
+	if (run.message == 1)
+		write_message();
 	err = send();
 	WRITE_ONCE(armed, NULL);
 	preempt_enable();
@@ -358,6 +408,8 @@ static int one_round(void)
 	if (!err) {
 		run.partial += !raised_all;
 		err = wait_for_arrival();
+		if (run.message == 2)
+			write_message();
 		if (err) {
 			/* the call may arrive yet: it must find its function */
 			lost = true;
@@ -396,6 +448,10 @@ static int parse_word(struct run *r, char *word)
 		if (n > 1)
 			return bad(key, word, "give 0 or 1");
 		r->wait = n;
+	} else if (!strcmp(key, "message")) {
+		if (n > 2)
+			return bad(key, word, "give 0, 1 or 2");
+		r->message = n;
 	} else if (!strcmp(key, "cpu")) {
 		if (n >= nr_cpu_ids || !cpu_online(n))
 			return bad(key, word, "give an online CPU");
@@ -409,7 +465,7 @@ static int parse_word(struct run *r, char *word)
 			return bad(key, word, "give an IPI, on a kernel with ipi tracepoints");
 		r->irq = n;
 	} else {
-		return bad(key, word, "known: kind rounds wait cpu irq plus");
+		return bad(key, word, "known: kind rounds wait cpu irq plus message");
 	}
 	return 0;
 }
@@ -467,7 +523,9 @@ static int start(char *text)
 	run = r;
 	for_each_possible_cpu(cpu) {
 		per_cpu(counts, cpu).sent = 0;
+		per_cpu(counts, cpu).raised_before = atomic_read(&per_cpu(counts, cpu).raised);
 		atomic_set(&per_cpu(counts, cpu).calls, 0);
+		atomic_set(&per_cpu(counts, cpu).stale, 0);
 	}
 	for (; run.done < run.rounds; run.done++) {
 		if (signal_pending(current))
@@ -520,7 +578,9 @@ static int result_show(struct seq_file *s, void *unused)
 		for (i = 0; i < REASONS; i++)
 			seq_printf(s, " irm%d=%d list%d=%d", i, atomic_read(&c->writes[i].irm),
 				   i, atomic_read(&c->writes[i].list));
-		seq_putc(s, '\n');
+		/* the IPI of anybody else may come before the message of a bare one */
+		seq_printf(s, " stale=%d others=%u\n", atomic_read(&c->stale), run.irq ?
+			   atomic_read(&c->raised) - c->raised_before - c->sent : 0);
 	}
 	return 0;
 }
