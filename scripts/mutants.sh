@@ -82,6 +82,7 @@ killed() {
 	want=
 	case $killer in
 	kunit) guest none 64 virt maxcpus=1 ;;
+	kunit:*) guest none "${killer#kunit:}" virt "" ;;
 	boot:*) guest "${killer#boot:}" 16 virt-2.6 "" ;;
 	log:*)
 		want=${killer#log:}

@@ -56,7 +56,9 @@ fragment() { # CONFIG
 	arm64*) printf 'CONFIG_%s=y\n' EXPERT PREEMPT ARM64_PSEUDO_NMI ARM_GIC_V3_IPI_ISHST ;;
 	arm*) printf 'CONFIG_%s=y\n' EXPERT MMU ARCH_MULTI_V7 ARCH_VIRT SMP PREEMPT ARM_GIC_V3_IPI_ISHST ;;
 	esac
-	[ "$1" != arm64-on ] || printf 'CONFIG_%s=y\n' ARM_GIC_V3_PMR_SYNC_KUNIT_TEST
+	[ "$1" != arm64-on ] || printf 'CONFIG_%s=y\n' ARM_GIC_V3_PMR_SYNC_KUNIT_TEST NUMA \
+		ARM_GIC_V4_1_LOCAL_VSGI ARM_GIC_V4_1_VSGI_KUNIT_TEST
+	[ "$1" != arm64-off ] || printf '# CONFIG_%s is not set\n' ARM_GIC_V4_1_LOCAL_VSGI
 	case $1 in
 	*-on) printf 'CONFIG_%s=y\n' ARM_GIC_V3_SGI_BROADCAST KUNIT ARM_GIC_V3_KUNIT_TEST ;;
 	# without BUG, WARN_ON() does not put line numbers into the code
