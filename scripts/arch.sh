@@ -21,7 +21,7 @@ arm)
 	LAB_HEADER=arm-relax.h
 	# to unload a module, all pages between it and the vmalloc area are flushed from
 	# all TLBs one by one; that area begins where the memory ends
-	MEMORY=256
+	MEMORY=96
 	QEMU=qemu-system-arm
 	QEMU_CPU=cortex-a15
 	SMP_DEFAULT=32
