@@ -39,10 +39,10 @@ refresh:	## write the commits of that tree back to patches/
 deps:		## install the packages that all of this needs
 	@$(S)/deps.sh base lab check send
 
-clean:		## remove build/ (unrefreshed commits in its tree keep it)
+clean:		## remove build/ (work in its trees that is not in patches/ keeps it)
 	@$(S)/clean.sh
 
-distclean:	## clean, and remove the cache as well
+distclean:	## clean, and remove downloads and ccache, which all clones share
 	@$(S)/clean.sh --cache
 
 #help

@@ -21,11 +21,41 @@ need() {
 	[ -z "$missing" ] || die "missing:$missing; \"make deps\" installs what is missing"
 }
 
-# take_lock NAME: held on fd 9 until the script and its children end
+# What OUT holds that these scripts never put there: one name, or nothing. The
+# names are those of the time before there was a stamp.
+out_alien() {
+	names='\.ipi-out|[a-z]+\.lock|log|check|boot\.dir|help\.txt|doorbell|selftests|refresh\.[a-z]+|ksrc-[0-9]+'
+	names=$names$(awk '!/^#/ && NF { printf "|%s", $1 }' "$TOP/patches/BASES")
+	find "$OUT/" -mindepth 1 -maxdepth 1 -printf '%f\n' | grep -m 1 -vxE "$names" || :
+}
+
+# OUT is ours alone, and clean may remove it: the stamp says so, or its content
+out_is_ours() {
+	[ ! -f "$OUT/.ipi-out" ] || return 0
+	set -- "$OUT"/*.lock
+	[ -e "$1" ] && [ -z "$(out_alien)" ]
+}
+
+# Makes OUT, and stamps it while it is empty
+make_out() {
+	if ! mkdir -p "$OUT" 2>/dev/null || [ ! -w "$OUT" ]; then
+		die "cannot write to $OUT: set OUT= to a folder of yours"
+	fi
+	[ ! -f "$OUT/.ipi-out" ] || return 0
+	if [ -z "$(ls -A "$OUT")" ] || out_is_ours; then
+		{
+			echo 'Made by the scripts of ipi-series, "make clean" removes this folder.' >"$OUT/.ipi-out"
+		} 2>/dev/null || die "cannot write to $OUT: set OUT= to a folder of yours"
+	elif [ -n "$OUT_GIVEN" ] && alien=$(out_alien) && [ -n "$alien" ]; then
+		die "OUT=$OUT holds other things ($alien): give a new or an empty folder"
+	fi
+}
+
+# take_lock NAME [FD]: held on that fd, or 9, until the script and its children end
 take_lock() {
-	mkdir -p "$OUT" || die "cannot write to $OUT: set OUT= to a folder of yours"
-	exec 9>"$OUT/$1.lock"
-	flock -n 9 || die "another run uses $OUT: wait for it or set OUT= to another folder"
+	make_out
+	eval "exec ${2:-9}>\"\$OUT/\$1.lock\""
+	flock -n "${2:-9}" || die "another run uses $OUT: wait for it or set OUT= to another folder"
 }
 
 # need_space FOLDER MIB WHAT [VARIABLE that moves the folder]
@@ -62,6 +92,7 @@ step() {
 	mkdir -p "$OUT/log"
 	step_log=$OUT/log/$step_name.log
 	say "$step_name ..."
+	make_out
 	step_start=$(date +%s)
 	: >"$step_log"
 	step_progress "$step_name" "$step_log" 3>&2 >/dev/null 2>&1 </dev/null 9>&- &
@@ -127,6 +158,7 @@ esac
 case $OUT in
 *[[:space:]:]*) die "$OUT: set OUT= to a folder with neither space nor colon" ;;
 esac
+OUT_GIVEN=${OUT:-}
 
 WORK=$OUT/$BASE
 if [ -n "$KSRC" ]; then

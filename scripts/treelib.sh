@@ -200,6 +200,44 @@ renew_dropins() {
 	[ "$new" != "$head" ] || return 0
 	[ -z "$(tgit status --porcelain -uno)" ] ||
 		die "the drop-ins changed and $TREE has uncommitted changes: commit them first"
+# What is lost with the folder TREE: one line, or nothing. Fails when git cannot
+# tell; named by its .git, so that git neither climbs nor asks whose it is.
+work_at_stake() {
+	own="-C $TREE --git-dir=.git --work-tree=."
+	# shellcheck disable=SC2086
+	{
+		laid=$(git $own rev-parse -q --verify 'refs/worktree/ipi/laid^{commit}' ||
+			git $own rev-parse -q --verify 'refs/ipi/laid^{commit}') &&
+			head=$(git $own rev-parse -q --verify HEAD) &&
+			changed=$(git $own status --porcelain -unormal) || return 1
+		more=
+		# a worktree's branches and stash are the user's repository's, and stay
+		if [ -d "$TREE/.git" ]; then
+			stash=$(git $own rev-parse -q --verify refs/stash || :)
+			more=$(git $own rev-list -n 1 --branches $stash --not "$laid") || return 1
+		fi
+		if [ "$head" != "$laid" ]; then
+			more=$head
+		fi
+		if [ -n "$changed" ]; then
+			printf 'uncommitted changes (%s)\n' "$(printf '%s\n' "$changed" | head -n 1 | cut -c 4-)"
+		elif [ -n "$more" ]; then
+			git $own log -1 --format='commits that are not in patches/ (%h %s)' "$more"
+		fi
+	} 2>/dev/null
+}
+
+# What to do with the work in TREE before it goes
+rescue() {
+	if [ "${TREE#"$OUT/ksrc-"}" != "$TREE" ]; then
+		refs=refs/ipi
+		[ -d "$TREE/.git" ] || refs=refs/worktree/ipi
+		printf 'commit it and save it with git -C %s format-patch -o FOLDER %s/laid' "$TREE" "$refs"
+	else
+		printf 'commit it on the branch ipi and "make refresh"'
+	fi
+}
+
 	if tgit merge-base --is-ancestor "$laid" "$head"; then
 		laid=$(tgit rev-parse "$new~$(tgit rev-list --count "$laid..$head")")
 	fi

@@ -79,7 +79,7 @@ help_lists() {
 		grep -q "^$target " "$OUT/help.txt" || { echo "make help does not list $target"; return 1; }
 	done
 }
-mkdir -p "$OUT"
+make_out
 check "make help lists every target" help_lists
 
 switches() {

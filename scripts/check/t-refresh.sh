@@ -9,7 +9,7 @@ set -eu
 patches=$TOP/patches/$BASE
 before=$OUT/refresh.before
 rm -rf "$before"
-mkdir -p "$OUT"
+make_out
 cp -R "$patches" "$before"
 
 check "make tree: the series applies with fuzz 0" "$TOP/scripts/tree.sh"
