@@ -90,7 +90,8 @@ else
 	# The disk must still hold what the tree was laid from
 	if [ "$(series_hash)" != "$(stamp_field series)" ]; then
 		rm -rf "$new"
-		die "patches/$BASE changed since the tree was laid: make tree first (a tree with commits of its own says how)"
+		[ "$(tgit rev-parse HEAD)" != "$(tree_ref laid)" ] || PUT_ASIDE="make tree first"
+		die "patches/$BASE changed since the tree was laid: $PUT_ASIDE"
 	fi
 	trap '' INT TERM HUP
 	mv "$PATCHES" "$TOP/patches/.$BASE.old"

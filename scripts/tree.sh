@@ -9,10 +9,9 @@ set -eu
 . "$TOP/scripts/treelib.sh"
 
 need git tar xz flock
-take_lock tree
-mkdir -p "$WORK"
-recover_patches
 source_kind
+take_lock tree
+recover_patches
 plain_git
 series_lint
 
@@ -24,11 +23,22 @@ repo() {
 	esac
 }
 
+# Never by "worktree prune": a worktree of the user's may be on a disk that is
+# not there now
 drop_worktree() {
 	[ -e "$1" ] || return 0
-	rm -rf "$1"
-	repo worktree prune
+	repo worktree remove -f -f "$1" 2>/dev/null || rm -rf "$1"
 }
+
+# However this ends, what is half made goes, and a folder made for nothing
+finish() {
+	drop_worktree "$WORK/am"
+	rm -rf "$WORK/unpack" "$WORK/unpack.err"
+	rmdir "$WORK" 2>/dev/null || :
+}
+trap finish EXIT
+trap 'exit 130' INT TERM HUP
+mkdir -p "$WORK"
 
 unpack() {
 	rm -rf "$WORK/unpack" "$TREE.tmp"
@@ -66,7 +76,6 @@ make_base() {
 	version=
 	[ $# -ne 1 ] || [ ! -f "$1/Makefile" ] || version=$(kernel_version <"$1/Makefile")
 	if [ -z "$version" ]; then
-		rm -rf "$WORK/unpack"
 		die "$tarball is no kernel source: no folder with the kernel's Makefile in it"
 	fi
 	mv "$1" "$TREE.tmp"
@@ -88,12 +97,12 @@ make_worktree() {
 	else
 		need_space "$WORK" 2048 "the kernel tree"
 		rm -rf "$TREE.tmp"
-		repo worktree prune
-		step worktree repo worktree add -q -f --detach "$TREE.tmp" "$REF_COMMIT"
+		# twice -f: a run that was killed leaves the name taken, and locked
+		step worktree repo worktree add -q -f -f --detach "$TREE.tmp" "$REF_COMMIT"
 		for ref in base laid; do
 			git -C "$TREE.tmp" update-ref "$REFS/$ref" "$REF_COMMIT"
 		done
-		repo worktree move "$TREE.tmp" "$TREE"
+		repo worktree move -f -f "$TREE.tmp" "$TREE"
 	fi
 }
 
@@ -101,8 +110,7 @@ make_worktree() {
 # tree sees one checkout of what changed: kbuild rebuilds no more than that.
 apply_series() {
 	drop_worktree "$WORK/am"
-	repo worktree prune
-	repo worktree add -q -f --no-checkout --detach "$WORK/am" "$BASE_COMMIT" || return 1
+	repo worktree add -q -f -f --no-checkout --detach "$WORK/am" "$BASE_COMMIT" || return 1
 	git -C "$WORK/am" read-tree HEAD || return 1
 	series_list "$PATCHES" >"$WORK/list"
 	while IFS= read -r p; do
@@ -149,7 +157,11 @@ stop_if_unrefreshed() {
 	fi
 	[ -n "$what" ] || return 0
 	if [ "${DISCARD:-}" != 1 ]; then
-		die "$1, but $TREE has $what: make refresh writes them back, make tree DISCARD=1 throws them away"
+		keep=$(rescue)
+		# refresh would overwrite it
+		[ -n "$KSRC" ] || [ "$(stamp_field series)" = "$(series_hash)" ] ||
+			keep="$PUT_ASIDE"
+		die "$1, but $TREE has $what: $keep; make tree DISCARD=1 throws them away"
 	fi
 	kept=$(tgit stash create)
 	tgit update-ref "$REFS/discarded" "${kept:-$(tgit rev-parse HEAD)}"
@@ -190,6 +202,10 @@ else
 		fi
 	else
 		rm -f "$STAMP"
+			what=
+			[ "${DISCARD:-}" = 1 ] || what=$(work_at_stake) || die "the base changed, but git cannot read $TREE"
+			[ -z "$what" ] ||
+				die "the base changed, but $TREE has $what: save that elsewhere; make tree DISCARD=1 throws it away"
 		make_base
 	fi
 fi
@@ -217,6 +233,5 @@ fi
 applied=$(git -C "$WORK/am" rev-parse HEAD)
 new=$("$TOP/scripts/dropin.sh" "$BASE_COMMIT" "$applied") || exit 1
 move_tree "$new" "$new"
-drop_worktree "$WORK/am"
 write_stamp "$id"
 say "tree: $TREE, linux $VERSION with $(series_list "$PATCHES" | wc -l) patches"

@@ -5,6 +5,7 @@
 PATCHES=$TOP/patches/$BASE
 STAMP=$WORK/stamp
 SELFTESTS=tools/testing/selftests/ipi
+PUT_ASIDE="put the change in patches/ aside (git stash push -u -- patches; what a commit brought: git checkout OLDER -- patches), make refresh, then apply it again"
 TAB=$(printf '\t')
 
 tgit() {
@@ -16,6 +17,8 @@ tgit() {
 plain_git() {
 	export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1 LC_ALL=C
 	export GIT_COMMITTER_NAME="ipi lab" GIT_COMMITTER_EMAIL=ipi@localhost
+	# a tree without its .git must not stand for the repository around build/
+	export GIT_CEILING_DIRECTORIES="$WORK"
 	GIT_CONFIG_COUNT=0
 	for setting in core.hooksPath=/dev/null safe.directory=* gc.auto=0 \
 		core.quotePath=false core.autocrlf=false commit.gpgSign=false \
@@ -171,6 +174,8 @@ recover_tree() {
 	[ -n "$next" ] || return 0
 	say "the last run was interrupted while it moved the tree: finishing that"
 	rm -f "$(tgit rev-parse --absolute-git-dir)/index.lock"
+	[ -n "$(tree_ref laid 2>/dev/null)" ] ||
+		die "git cannot read $TREE (half removed, or forgotten by KSRC=): save what you need of that folder and remove it"
 	if [ -n "$(tgit status --porcelain -uno)" ]; then
 		tgit diff HEAD --binary >"$WORK/interrupted-$(date +%Y%m%d-%H%M%S).diff"
 	fi

@@ -68,6 +68,9 @@ expect "the next refresh has no change" 0 'no change' "$refresh"
 check "and leaves no diff" diff -r "$fake/p1" "$P"
 check "the series and the cover letter are as they were" \
 	cmp_files "$fake/p0" series cover-letter.txt
+printf '\n' >>"$P/0001-a-Change-line-30.patch"
+expect "a refresh of a tree that has nothing new, when the patches changed" 1 'changed since the tree was laid: make tree first' "$refresh"
+cp "$fake/p1"/*.patch "$P/"
 rm -rf "$fake/other"
 git -C "$T" config format.signOff true
 git -C "$T" config diff.noprefix true
@@ -82,8 +85,9 @@ expect "tree: they are used as they are" 0 'uncommitted changes (drivers/irqchip
 tcommit 'b: Add more'
 printf '\n' >>"$P/0001-a-Change-line-30.patch"
 kept=$(head_of)
-expect "tree: a commit that is not refreshed stops a new layout" 1 'commits that are not in patches/mainline (1 new): make refresh' "$tree"
-expect "refresh: does not overwrite patches that changed meanwhile" 1 'changed since the tree was laid' "$refresh"
+expect "tree: a commit that is not refreshed stops a new layout" 1 'commits that are not in patches/mainline (1 new): put the change in patches/ aside (git stash' "$tree"
+check "which does not send one to refresh with that change in place" said 'aside.*, make refresh, then apply it again'
+expect "refresh: does not overwrite patches that changed meanwhile" 1 'changed since the tree was laid: put the change in patches/ aside' "$refresh"
 same "and the commit is there" "$kept" "$(head_of)"
 cp "$fake/p1"/*.patch "$P/"
 expect "tree: it is used as it is when the patches did not change" 0 '1 new): used as they are' "$tree"
@@ -121,6 +125,21 @@ same "files that are the same keep their times" 2020 "$(date -r "$T/kernel/a.c" 
 same "an untracked file stays" mine "$(cat "$T/notes.txt")"
 rm "$T/notes.txt"
 expect "refresh: renumbers" 0 '3 patches' "$refresh"
+
+# --- a tree without its .git, in a repository
+cp -R "$R" "$fake/plain"
+git init -q "$fake/plain"
+printf 'build/\n' >"$fake/plain/.gitignore"
+fgit -C "$fake/plain" add -A
+fgit -C "$fake/plain" commit -q -m theirs
+expect "(a tree in build/ of a repository)" 0 'with 3 patches' "$fake/plain/scripts/tree.sh"
+rm -rf "$fake/plain/build/mainline/tree/.git"
+printf 'edited\n' >"$fake/plain/patches/mainline/cover-letter.txt"
+printf '\n' >>"$fake/plain/patches/mainline/0001-a-Change-line-30.patch"
+expect "a tree that lost its .git" 1 '^ipi: git cannot read .*/build/mainline/tree' env DISCARD=1 "$fake/plain/scripts/tree.sh"
+same "is not taken for the repository around it" edited "$(cat "$fake/plain/patches/mainline/cover-letter.txt")"
+expect "refresh does not either" 1 '^ipi: git cannot read .*/build/mainline/tree' "$fake/plain/scripts/refresh.sh"
+rm -rf "$fake/plain"
 
 # --- drop-ins
 printf 'test 2\n' >"$R/selftests/ipi/one.sh"
@@ -169,6 +188,23 @@ sed -i '/0009/d' "$P/series"
 cp "$P/0001-a-Change-line-30.patch" "$P/0009-again.patch"
 expect "a patch the series does not name" 1 '0009-again.patch is not in series' "$tree"
 rm "$P/0009-again.patch"
+
+# --- the base changed: the tree goes, and all that is in it
+expect "(the tree as the patches have it)" 0 'tree:' "$tree"
+cp "$R/patches/BASES" "$fake/BASES"
+sed -i 's/ 7.3.4-1 / 7.3.4-2 /' "$R/patches/BASES"
+mkdir -p "${cached%/*/*}/7.3.4-2"
+cp "$cached" "${cached%/*/*}/7.3.4-2/"
+printf 'mine\n' >"$T/notes.txt"
+expect "another base, and a new file in the tree" 1 'the base changed, but .* has uncommitted changes (notes.txt): save' "$tree"
+rm "$T/notes.txt"
+git -C "$T" branch -q wip
+git -C "$T" update-ref refs/heads/wip "$(fgit -C "$T" commit-tree -p HEAD -m 'a: Later' "HEAD^{tree}")"
+expect "another base, and a branch in the tree" 1 'the base changed, but .* has commits that are not in patches/ (.* a: Later)' "$tree"
+git -C "$T" branch -q -D wip
+expect "another base, and nothing to lose" 0 'with 3 patches' "$tree"
+cp "$fake/BASES" "$R/patches/BASES"
+expect "(and back)" 0 'with 3 patches' "$tree"
 
 # --- interrupted; the group is killed, as with a power cut
 expect "(the tree to compare with)" 0 'tree:' "$tree"
@@ -245,6 +281,43 @@ git -C "$fake/k6" init -q
 fgit -C "$fake/k6" add -f -A
 fgit -C "$fake/k6" commit -q -m 6.1
 expect "KSRC= another version" 1 'made for Linux 7.3 and KSRC is 6.1.4' env KSRC="$fake/k6" "$tree"
+
+# --- their other worktrees, and what a run that was killed leaves in theirs
+V=$fake/their
+git clone -q "$U" "$V"
+git -C "$V" worktree add -q --detach "$fake/usb"
+mv "$fake/usb" "$fake/unplugged"
+expect "KSRC= with a worktree on a disk that is not there" 0 'with 3 patches' env KSRC="$V" "$tree"
+K=$(printf '%s\n' "$out" | sed -n 's/^== tree: \(.*\), linux.*/\1/p')
+mv "$fake/unplugged" "$fake/usb"
+check "which git still knows when it is back" git -C "$fake/usb" status
+for place in "$K.tmp" "${K%/tree}/am"; do
+	git -C "$V" worktree add -q --no-checkout --detach "$place"
+	git -C "$V" worktree lock --reason initializing "$place"
+done
+rm -rf "$K.tmp" "$K"
+rm -f "${K%/tree}/stamp"
+expect "after worktrees that were never finished" 0 'with 3 patches' env KSRC="$V" "$tree"
+same "there are theirs and ours" "$(printf '%s\n' "$V" "$fake/usb" "$K" | sort)" \
+	"$(git -C "$V" worktree list | cut -d ' ' -f 1 | sort)"
+for delay in 0.05 0.1 0.15 0.2 0.25 0.3; do
+	rm -rf "$K" "${K%/tree}/stamp"
+	KSRC=$V interrupt $delay "$tree"
+	expect "KSRC=, killed after $delay s, then again" 0 'tree:' env KSRC="$V" "$tree"
+	same "is whole" "3 " "$(git -C "$K" rev-list --count refs/worktree/ipi/base..HEAD) $(git -C "$K" status --porcelain)"
+done
+printf 'int mine;\n' >>"$K/kernel/a.c"
+fgit -C "$K" commit -q -a -m 'a: Mine'
+printf 'more\n' >"$V/more"
+fgit -C "$V" add -f more
+fgit -C "$V" commit -q -m more
+expect "a commit in the tree for KSRC= is not thrown away" 1 'format-patch -o FOLDER refs/worktree/ipi/laid' env KSRC="$V" "$tree"
+check "nor is refresh advised, which refuses it" eval '! said "make refresh"'
+same "what is advised saves it" 1 \
+	"$(git -C "$K" format-patch -o "$fake/saved" refs/worktree/ipi/laid | wc -l)"
+expect "and it can be thrown away" 0 'discarded commits' env KSRC="$V" DISCARD=1 "$tree"
+rm -rf "$V/.git/worktrees"/tree*
+expect "their repository has forgotten the tree" 1 'git cannot read .*/tree (.*): save what you need' env KSRC="$V" "$tree"
 
 # --- the surroundings
 expect "an unknown base" 1 'unknown BASE=nosuch; known: mainline' env BASE=nosuch "$tree"
