@@ -44,8 +44,14 @@ if ! command -v apt-get >/dev/null 2>&1 || ! command -v dpkg-deb >/dev/null 2>&1
 fi
 need_space "$dir" 500 "the tarball of $BASE" XDG_CACHE_HOME
 
+# apt's first error is the cause, the others follow from it
+first_error() {
+	grep -m 1 '^E:' "$1" || tail -n 1 "$1"
+}
+
 # The entries of the system's own sources: URI and Signed-By, best first
 mirrors() {
+	apt-get indextargets >/dev/null 2>"$apt_dir/mirrors.err" || return 1
 	codename=$(. /etc/os-release && printf %s "${VERSION_CODENAME:-}")
 	case $suite in
 	*-security) own="$codename-security" ;;
@@ -107,7 +113,8 @@ fetch() {
 	rm -rf "$dir/part"
 	mkdir -p "$dir/part"
 	cd "$dir/part"
-	private_apt apt-get -q download "$package=$get"
+	private_apt apt-get -q download "$package=$get" 2>"$apt_dir/download.err" ||
+		die "apt-get download $package=$get: $(first_error "$apt_dir/download.err")"
 	dpkg-deb --fsys-tarfile ./*.deb | tar -x --no-same-owner -f - "./usr/src/$tarball"
 	mv "usr/src/$tarball" .
 	rm -rf usr ./*.deb
@@ -119,7 +126,8 @@ flock 7
 say "looking for $package $version in $suite"
 get=
 reached=
-mirrors >"$apt_dir/mirrors"
+mirrors >"$apt_dir/mirrors" ||
+	die "apt-get cannot read the system's package sources: $(first_error "$apt_dir/mirrors.err")"
 [ -s "$apt_dir/mirrors" ] ||
 	die "the system's package sources name no Debian mirror: use KSRC=<git tree or tarball of Linux $kernel>"
 while read -r uri key && [ -z "$get" ]; do
@@ -129,8 +137,13 @@ while read -r uri key && [ -z "$get" ]; do
 	fi
 done <"$apt_dir/mirrors"
 if [ -z "$reached" ]; then
-	why=$(grep -m 1 '^E:' "$apt_dir/update.log" || tail -n 1 "$apt_dir/update.log")
-	die "cannot reach the package mirror, is the network there? apt says: $why"
+	why=$(first_error "$apt_dir/update.log")
+	case $why in
+	*"Failed to fetch"* | *connect* | *resolv*)
+		die "cannot reach the package mirror, is the network there? apt says: $why"
+		;;
+	esac
+	die "apt-get update cannot use the package mirror: $why"
 fi
 [ -n "$get" ] || die "$package is no longer in $suite, nor a later version: use KSRC=<git tree or tarball of Linux $kernel>"
 

@@ -46,12 +46,19 @@ else
 	die "run this as root: apt-get install$missing"
 fi
 
+# The first error of apt is the cause, the last ones are only what follows from it
+why() {
+	grep -m 1 '^E:' "$OUT/log/deps.err" || tail -n 1 "$OUT/log/deps.err"
+}
+
 install() {
 	# a foreign source that is down must not stop us; the install tells
-	$root apt-get -q update || :
+	before=
+	$root apt-get -q update 2>"$OUT/log/deps.err" || before=", after apt-get update: $(why)"
 	# shellcheck disable=SC2086
 	$root env DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends \
-		-o DPkg::Lock::Timeout=300 install $missing
+		-o DPkg::Lock::Timeout=300 install $missing 2>"$OUT/log/deps.err" && return 0
+	die "apt-get install: $(why)$before"
 }
 [ -z "$root" ] || sudo -v || die "sudo does not let you: run as root: apt-get install$missing"
 say "installing:$missing"

@@ -111,6 +111,9 @@ step() {
 		tail -n 15 "$step_log" >&2
 		die "$step_name failed; the whole log: $step_log"
 	fi
+		# a CMD that died has said why
+		cause=$(sed -n '$s/^ipi: //p' "$step_log")
+		[ -z "$cause" ] || die "$cause"
 	say "$step_name: $(($(date +%s) - step_start)) s"
 }
 

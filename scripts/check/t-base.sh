@@ -48,6 +48,11 @@ cat >"$A/bin/apt-get" <<END
 #!/bin/sh
 case " \$* " in
 *" indextargets "*)
+	if [ -f "$A/malformed" ]; then
+		echo "E: Malformed entry 1 in list file /etc/apt/sources.list" >&2
+		echo "E: The list of sources could not be read." >&2
+		exit 100
+	fi
 	echo "$codename main http://mirror.invalid/debian/ $A/debian.sources:1"
 	echo "noble main http://other.invalid/ $A/debian.sources:1" ;;
 *" update "*)
@@ -55,9 +60,17 @@ case " \$* " in
 	if [ -f "$A/down" ]; then
 		echo "E: Failed to fetch http://mirror.invalid/ Could not connect" >&2
 		exit 100
+	fi
+	if [ -f "$A/unsigned" ]; then
+		echo "E: The repository 'http://mirror.invalid/ x' is not signed." >&2
+		exit 100
 	fi ;;
+*" install "*)
+	echo "E: Unable to locate package b4" >&2
+	exit 100 ;;
 *" download "*)
 	sleep 0.3
+	[ ! -f "$A/refused" ] || { echo "E: Unable to find a source" >&2; exit 100; }
 	[ ! -f "$A/cut" ] || { echo half >half.deb; kill -9 \$PPID; exit 1; }
 	cp "$A/linux-source-7.3.deb" . ;;
 esac
@@ -66,7 +79,11 @@ cat >"$A/bin/apt-cache" <<END
 #!/bin/sh
 sed 's/.*/linux-source-7.3 | & | x/' "$A/versions"
 END
-chmod +x "$A/bin"/*
+# as root, where nothing is installed
+mkdir "$A/deps"
+printf '#!/bin/sh\necho 0\n' >"$A/deps/id"
+printf '#!/bin/sh\nexit 1\n' >"$A/deps/dpkg-query"
+chmod +x "$A/bin"/* "$A/deps"/*
 PATH=$A/bin:$PATH
 
 # the last line of stdout alone is the answer
@@ -99,7 +116,22 @@ expect "the next run starts it again" 0 'fetch-mainline: ' "$base"
 rm -rf "${cached%/*}"
 : >"$A/down"
 expect "no network" 1 'cannot reach the package mirror.*Could not connect' "$base"
+expect "deps: the cause comes first, then what follows from it" 1 \
+	'^ipi: apt-get install: E: Unable to locate package b4, after apt-get update: E: Failed to fetch .* Could not connect$' \
+	env PATH="$A/deps:$PATH" "$R/scripts/deps.sh" send
+same "deps: in one line" 1 "$(printf '%s\n' "$out" | grep -vc '^== ')"
 rm "$A/down"
+expect "deps: an update that went well is not blamed" 1 '^ipi: apt-get install: E: Unable to locate package b4$' \
+	env PATH="$A/deps:$PATH" "$R/scripts/deps.sh" send
+: >"$A/malformed"
+expect "apt-get cannot read its sources" 1 "^ipi: apt-get cannot read the system's package sources: E: Malformed entry 1" "$base"
+rm "$A/malformed"
+: >"$A/unsigned"
+expect "a mirror that apt does not trust" 1 '^ipi: apt-get update cannot use the package mirror: E: The repository .* is not signed' "$base"
+rm "$A/unsigned"
+: >"$A/refused"
+expect "a download that fails" 1 '^ipi: apt-get download linux-source-7.3=7.3.4-1: E: Unable to find a source' "$base"
+rm "$A/refused"
 
 (answer >"$fake/one") &
 (answer >"$fake/two") &
