@@ -2,7 +2,7 @@
 # The front door. The work is done by the scripts; a variable given here
 # (BASE= ARCH= SMP= ...) reaches them through the environment.
 
-export BASE ARCH SMP CPU MACHINE APPEND KSRC REF OUT JOBS DISCARD TIMEOUT TOPIC
+export BASE ARCH SMP CPU MACHINE APPEND KSRC REF OUT JOBS DISCARD TIMEOUT
 
 S := ./scripts
 
@@ -48,4 +48,5 @@ distclean:	## clean, and remove downloads and ccache, which all clones share
 #help
 #help Variables: BASE=mainline, ARCH=arm64, SMP=64, MACHINE=virt or virt-2.6 (8 CPUs a
 #help cluster), CPU=, APPEND="kernel command line", KSRC=<git tree or tarball> with
-#help REF=<commit> for your own source, OUT=<folder> for build/, JOBS=, TIMEOUT=<seconds>
+#help REF=<commit> for your own source, OUT=<folder> for build/, JOBS=, TIMEOUT=<seconds>,
+#help DISCARD=1 (tree, clean: throw away work in the tree that is not in patches/)

@@ -56,7 +56,10 @@ esac
 need "$QEMU"
 "$QEMU" -cpu help | awk -v cpu="${CPU%%,*}" '$1 == cpu { found = 1 } END { exit !found }' ||
 	die "unknown CPU=$CPU; \"$QEMU -cpu help\" lists them"
-for file in "$IMAGE" "$INITRD"; do
+# the last: which tests there are
+set -- "$IMAGE" "$INITRD" "$KOUT/.config" "$KOUT/include/config/kernel.release"
+[ -n "${TESTS:-}" ] || set -- "$@" "$KOUT/kselftest_install/kselftest-list.txt"
+for file in "$@"; do
 	[ -f "$file" ] || die "$file is missing: run \"make run\" first"
 done
 

@@ -18,7 +18,10 @@ need() {
 	for tool in "$@"; do
 		command -v "$tool" >/dev/null 2>&1 || missing="$missing $tool"
 	done
-	[ -z "$missing" ] || die "missing:$missing; \"make deps\" installs what is missing"
+	[ -n "$missing" ] || return 0
+	command -v apt-get >/dev/null 2>&1 && command -v dpkg-query >/dev/null 2>&1 ||
+		die "missing:$missing; install that (\"make deps\" says how Debian names what is needed)"
+	die "missing:$missing; \"make deps\" installs what is missing"
 }
 
 # What OUT holds that these scripts never put there: one name, or nothing. The
@@ -60,7 +63,7 @@ take_lock() {
 
 # need_space FOLDER MIB WHAT [VARIABLE that moves the folder]
 need_space() {
-	mkdir -p "$1" || die "cannot write to $1"
+	mkdir -p "$1" 2>/dev/null || die "cannot write to $1: set ${4:-OUT}= elsewhere"
 	free=$(df -Pk "$1" | awk 'NR == 2 { print int($4 / 1024) }')
 	[ "$free" -ge "$2" ] || die "no room: $1 has $free MiB free, $3 needs $2: make room or set ${4:-OUT}= elsewhere"
 }
@@ -89,10 +92,10 @@ step_progress() {
 step() {
 	step_name=$1
 	shift
+	make_out
 	mkdir -p "$OUT/log"
 	step_log=$OUT/log/$step_name.log
 	say "$step_name ..."
-	make_out
 	step_start=$(date +%s)
 	: >"$step_log"
 	step_progress "$step_name" "$step_log" 3>&2 >/dev/null 2>&1 </dev/null 9>&- &
@@ -108,12 +111,12 @@ step() {
 	kill "$step_pid" 2>/dev/null || :
 	wait "$step_pid" 2>/dev/null || :
 	if [ "$step_rc" -ne 0 ]; then
-		tail -n 15 "$step_log" >&2
-		die "$step_name failed; the whole log: $step_log"
-	fi
 		# a CMD that died has said why
 		cause=$(sed -n '$s/^ipi: //p' "$step_log")
 		[ -z "$cause" ] || die "$cause"
+		tail -n 15 "$step_log" >&2
+		die "$step_name failed; the whole log: $step_log"
+	fi
 	say "$step_name: $(($(date +%s) - step_start)) s"
 }
 
@@ -139,15 +142,23 @@ case $BASE in
 esac
 [ -n "$known" ] ||
 	die "unknown BASE=$BASE; known: $(awk '!/^#/ && NF { printf "%s%s", s, $1; s = " " }' "$TOP/patches/BASES")"
-case $ARCH in
-arm64 | arm | x86_64 | i386) ;;
-*) die "unknown ARCH=$ARCH; known: arm64 arm x86_64 i386" ;;
+case $JOBS in
+'' | *[!0-9]* | 0*) die "JOBS=$JOBS: give a number of jobs" ;;
 esac
+# the cases of arch.sh
+ARCHES=$(awk '/^esac/ { exit } /^[a-z0-9_| ]+\)$/ { gsub(/[)|]/, " "); $1 = $1; print }' "$TOP/scripts/arch.sh" | tr '\n' ' ')
+case $ARCH:" $ARCHES" in
+*[!a-z0-9_]*:*) known= ;;
+*:*" $ARCH "*) known=1 ;;
+*) known= ;;
+esac
+[ -n "$known" ] || die "unknown ARCH=$ARCH; known: ${ARCHES% }"
 
 [ -n "${XDG_CACHE_HOME:-}${HOME:-}" ] || die "no home folder: set XDG_CACHE_HOME"
 CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/ipi-series
 
 # kbuild takes neither a space nor a colon in its folders
+OUT_GIVEN=${OUT:-}
 if [ -z "${OUT:-}" ]; then
 	OUT=$TOP/build
 	case $OUT in
@@ -161,12 +172,19 @@ esac
 case $OUT in
 *[[:space:]:]*) die "$OUT: set OUT= to a folder with neither space nor colon" ;;
 esac
-OUT_GIVEN=${OUT:-}
 
 WORK=$OUT/$BASE
 if [ -n "$KSRC" ]; then
 	[ -e "$KSRC" ] || die "KSRC=$KSRC does not exist: give a git tree or a tarball of the kernel"
-	KSRC=$(cd "$(dirname "$KSRC")" && pwd -P)/$(basename "$KSRC")
+	file=
+	folder=$KSRC
+	[ -d "$KSRC" ] || {
+		file=/$(basename "$KSRC")
+		folder=$(dirname "$KSRC")
+	}
+	folder=$(cd "$folder" 2>/dev/null && pwd -P) || die "KSRC=$KSRC cannot be read"
+	KSRC=${folder%/}$file
+	KSRC=${KSRC:-/}
 	WORK=$OUT/ksrc-$(printf '%s %s %s' "$BASE" "$KSRC" "$REF" | cksum | cut -d ' ' -f 1)
 fi
 TREE=$WORK/tree

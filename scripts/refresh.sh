@@ -34,7 +34,6 @@ while IFS= read -r c; do
 done <"$WORK/commits"
 
 new=$TOP/patches/.$BASE.new
-mkdir -p "$PATCHES"
 cp -R "$PATCHES" "$new"
 rm -f "$new"/*.patch
 tgit format-patch -q -o "$new" --no-numbered --full-index --zero-commit --no-signature \
@@ -45,7 +44,6 @@ tgit format-patch -q -o "$new" --no-numbered --full-index --zero-commit --no-sig
 	--filename-max-length=64 --encode-email-headers --submodule=short -O/dev/null \
 	"$BASE_COMMIT..HEAD"
 
-[ -f "$PATCHES/series" ] || printf '# SPDX-License-Identifier: GPL-2.0\n' >"$new/series"
 cp "$new/series" "$WORK/series"
 (cd "$new" && find . -name '*.patch' | sed 's|^\./||' | LC_ALL=C sort) >"$WORK/list"
 

@@ -43,7 +43,8 @@ mkdir -p "$WORK"
 unpack() {
 	rm -rf "$WORK/unpack" "$TREE.tmp"
 	mkdir "$WORK/unpack"
-	tar -C "$WORK/unpack" --no-same-owner -xf "$1"
+	tar -C "$WORK/unpack" --no-same-owner -xf "$1" 2>"$WORK/unpack.err" ||
+		die "$1 cannot be unpacked (cut or damaged?): $(head -n 1 "$WORK/unpack.err")"
 }
 
 commit_base() {
@@ -126,9 +127,6 @@ apply_series() {
 explain_failure() {
 	p=$(cat "$WORK/failed")
 	rm -f "$WORK/failed"
-	if [ "${VERSION#"$LINE"}" = "$VERSION" ]; then
-		die "the series patches/$BASE is made for Linux $LINE and KSRC is $VERSION: $p does not apply; choose the BASE= for it"
-	fi
 	printf 'ipi: patches/%s/%s does not apply to linux %s\n' "$BASE" "$p" "$VERSION" >&2
 	# a reject shows each hunk; this worktree is thrown away
 	git -C "$WORK/am" am --abort >/dev/null 2>&1 || :
@@ -145,7 +143,14 @@ explain_failure() {
 	if git -C "$WORK/am" apply --cached --check -R "$PATCHES/$p" 2>/dev/null; then
 		printf 'ipi: its reverse applies: already upstream, drop it\n' >&2
 	fi
-	drop_worktree "$WORK/am"
+	case $VERSION in
+	"$LINE" | "$LINE"[.-]*) ;;
+	*)
+		other=$(awk -v v="$VERSION." '!/^#/ && NF && index(v, $2 ".") == 1 { print $1; exit }' "$TOP/patches/BASES")
+		printf 'ipi: patches/%s is made for Linux %s%s\n' "$BASE" "$LINE" \
+			"${other:+; BASE=$other is for $VERSION}" >&2
+		;;
+	esac
 	die "nothing was changed in $TREE"
 }
 
@@ -197,15 +202,15 @@ else
 		laid_id=$(stamp_field base)
 		if [ -n "$laid_id" ] && [ "$laid_id" != "$id" ]; then
 			stop_if_unrefreshed "the base changed"
+			what=
+			[ "${DISCARD:-}" = 1 ] || what=$(work_at_stake) || die "the base changed, but git cannot read $TREE"
+			[ -z "$what" ] ||
+				die "the base changed, but $TREE has $what: save that elsewhere; make tree DISCARD=1 throws it away"
 			make_base
 			rm -f "$STAMP"
 		fi
 	else
 		rm -f "$STAMP"
-			what=
-			[ "${DISCARD:-}" = 1 ] || what=$(work_at_stake) || die "the base changed, but git cannot read $TREE"
-			[ -z "$what" ] ||
-				die "the base changed, but $TREE has $what: save that elsewhere; make tree DISCARD=1 throws it away"
 		make_base
 	fi
 fi

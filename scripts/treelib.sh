@@ -54,6 +54,8 @@ source_kind() {
 		esac
 		die "KSRC=$KSRC is neither a git tree nor a tarball of the kernel"
 	fi
+	[ -n "$REF" ] || git -C "$KSRC" rev-parse --verify --quiet HEAD >/dev/null ||
+		die "KSRC=$KSRC has no commit on its branch: check out the kernel there, or name a commit with REF="
 	REF_COMMIT=$(git -C "$KSRC" rev-parse --verify --quiet "${REF:-HEAD}^{commit}") ||
 		die "REF=${REF:-HEAD} is no commit of KSRC=$KSRC"
 }
@@ -86,6 +88,8 @@ series_list() {
 }
 
 series_lint() {
+	[ -f "$PATCHES/series" ] ||
+		die "patches/$BASE/series is missing: restore it from git (for a new base, begin with an empty one)"
 	series_list "$PATCHES" | while IFS= read -r p; do
 		[ -f "$PATCHES/$p" ] || die "patches/$BASE/series names $p, which is not there: restore it or take the line out"
 	done || exit 1
@@ -170,12 +174,12 @@ finish_move() {
 }
 
 recover_tree() {
+	[ -n "$(tree_ref laid 2>/dev/null)" ] ||
+		die "git cannot read $TREE (half removed, or forgotten by KSRC=): save what you need of that folder and remove it"
 	next=$(tree_ref next)
 	[ -n "$next" ] || return 0
 	say "the last run was interrupted while it moved the tree: finishing that"
 	rm -f "$(tgit rev-parse --absolute-git-dir)/index.lock"
-	[ -n "$(tree_ref laid 2>/dev/null)" ] ||
-		die "git cannot read $TREE (half removed, or forgotten by KSRC=): save what you need of that folder and remove it"
 	if [ -n "$(tgit status --porcelain -uno)" ]; then
 		tgit diff HEAD --binary >"$WORK/interrupted-$(date +%Y%m%d-%H%M%S).diff"
 	fi
@@ -196,15 +200,6 @@ unrefreshed() {
 	fi
 }
 
-# The drop-ins changed: carry them into BASE_COMMIT..HEAD, unrefreshed commits
-# included
-renew_dropins() {
-	head=$(tgit rev-parse HEAD)
-	laid=$(tree_ref laid)
-	new=$("$TOP/scripts/dropin.sh" "$BASE_COMMIT" "$head" "$laid") || exit 1
-	[ "$new" != "$head" ] || return 0
-	[ -z "$(tgit status --porcelain -uno)" ] ||
-		die "the drop-ins changed and $TREE has uncommitted changes: commit them first"
 # What is lost with the folder TREE: one line, or nothing. Fails when git cannot
 # tell; named by its .git, so that git neither climbs nor asks whose it is.
 work_at_stake() {
@@ -243,6 +238,15 @@ rescue() {
 	fi
 }
 
+# The drop-ins changed: carry them into BASE_COMMIT..HEAD, unrefreshed commits
+# included
+renew_dropins() {
+	head=$(tgit rev-parse HEAD)
+	laid=$(tree_ref laid)
+	new=$("$TOP/scripts/dropin.sh" "$BASE_COMMIT" "$head" "$laid") || exit 1
+	[ "$new" != "$head" ] || return 0
+	[ -z "$(tgit status --porcelain -uno)" ] ||
+		die "the drop-ins changed and $TREE has uncommitted changes: commit them first"
 	if tgit merge-base --is-ancestor "$laid" "$head"; then
 		laid=$(tgit rev-parse "$new~$(tgit rev-list --count "$laid..$head")")
 	fi

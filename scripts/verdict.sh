@@ -74,7 +74,7 @@ judge_log() {
 
 read_trace() {
 	if [ -f trace.log.gz ]; then
-		gzip -dc trace.log.gz
+		gzip -dc trace.log.gz 2>/dev/null || printf '\nDAMAGED\n'
 	elif [ -f trace.log ]; then
 		cat trace.log
 	fi
@@ -112,7 +112,8 @@ match_witness() {
 			source[id] = norm(f["sender"]) " " f["sgi"]
 		}
 		FILENAME != "-" { next }
-		{ traced++ }
+		$1 == "DAMAGED" { errors[++bad] = "trace.log.gz is damaged"; next }
+		NF { traced++ }
 		$1 == "pl031_write" && $3 == "0x00000004" {
 			id = norm("0x" substr($5, 5))
 			kind = substr($5, 3, 2)

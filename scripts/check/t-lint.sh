@@ -82,6 +82,22 @@ help_lists() {
 make_out
 check "make help lists every target" help_lists
 
+help_variables() {
+	for name in $(sed -n 's/^export //p' Makefile; sed -n 's/.*\$(\([A-Z]*\))$/\1/p' Makefile); do
+		grep -q "\<$name=" "$OUT/help.txt" || { echo "make help does not name $name="; return 1; }
+		grep -qE "\\$\{?$name\>" scripts/*.sh || grep -q "\.sh \$($name)" Makefile ||
+			{ echo "no script reads $name"; return 1; }
+	done
+}
+check "make help names every variable, and each is read" help_variables
+
+readme() {
+	for words in '.cache/ipi-series/out-<cksum>' 'check that in patches/mainline/series'; do
+		grep -qF -- "$words" README || { echo "README does not say $words"; return 1; }
+	done
+}
+check "README says where build/ is below a path with a space, whose topic a new commit gets" readme
+
 switches() {
 	for name in $(cat patches/*/*.patch | sed -n 's/^+[[:space:]]*\(irqchip\.[a-z0-9_]*\|smp\.[a-z0-9_]*\)=$/\1/p' | sort -u); do
 		for page in README Documentation/admin-guide/ipi.rst; do

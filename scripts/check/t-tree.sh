@@ -280,7 +280,16 @@ sed -i 's/line2/other2/' "$fake/k6/kernel/a.c"
 git -C "$fake/k6" init -q
 fgit -C "$fake/k6" add -f -A
 fgit -C "$fake/k6" commit -q -m 6.1
-expect "KSRC= another version" 1 'made for Linux 7.3 and KSRC is 6.1.4' env KSRC="$fake/k6" "$tree"
+expect "KSRC= another version" 1 '0001-a-Change-line-30.patch does not apply to linux 6.1.4' env KSRC="$fake/k6" "$tree"
+check "with file and hunk" said 'kernel/a.c: hunk 1'
+check "and what the series is made for" said 'patches/mainline is made for Linux 7.3$'
+same "no worktree but the tree stays behind" 2 "$(git -C "$fake/k6" worktree list | wc -l)"
+sed -e 's/other2/line2/' -e 's/line30/changed30/' -i "$fake/k6/kernel/a.c"
+fgit -C "$fake/k6" commit -q -a -m 6.1.next
+printf 'older 6.1 linux-source-6.1 bookworm 6.1.4-1 linux-source-6.1.tar.xz 0\n' >>"$R/patches/BASES"
+expect "another version that has a patch already" 1 'already upstream, drop it' env KSRC="$fake/k6" "$tree"
+check "and the base that is for it" said 'made for Linux 7.3; BASE=older is for 6.1.4'
+sed -i '/^older/d' "$R/patches/BASES"
 
 # --- their other worktrees, and what a run that was killed leaves in theirs
 V=$fake/their
@@ -319,9 +328,43 @@ expect "and it can be thrown away" 0 'discarded commits' env KSRC="$V" DISCARD=1
 rm -rf "$V/.git/worktrees"/tree*
 expect "their repository has forgotten the tree" 1 'git cannot read .*/tree (.*): save what you need' env KSRC="$V" "$tree"
 
+# --- one line, and nothing left behind, for what cannot be used
+B=${K%/*/tree}
+ksrc_folders() {
+	find "$B" -maxdepth 1 -name 'ksrc-*' | sort
+}
+one_line() { # TEXT PATTERN VAR=VALUE...
+	text=$1 pattern=$2
+	shift 2
+	had=$(ksrc_folders)
+	expect "$text" 1 "^ipi: $pattern" env "$@" "$tree"
+	out=$(printf '%s\n' "$out" | grep -v '^== ')
+	same "... in one line, and leaves no folder" "1 $had" "$(printf '%s\n' "$out" | wc -l) $(ksrc_folders)"
+}
+one_line "KSRC= some folder" 'KSRC=/usr is neither' KSRC=/usr
+one_line "REF= is not there" 'REF=none is no commit' KSRC="$V" REF=none
+git init -q "$fake/unborn"
+one_line "KSRC= without a commit" "KSRC=$fake/unborn has no commit on its branch" KSRC="$fake/unborn"
+one_line "KSRC= without a kernel" ".* is no kernel tree at HEAD" KSRC="$fake/nokernel"
+tar -C "$fake" -cf "$fake/cut.tar" linux-source-7.3
+truncate -s 3000 "$fake/cut.tar"
+one_line "KSRC= a tarball that is cut" "$fake/cut.tar cannot be unpacked (cut or damaged?): tar: " KSRC="$fake/cut.tar"
+one_line "OUT= where nothing can be" 'cannot write to /proc/x/y: set OUT=' OUT=/proc/x/y
+one_line "OUT= with other things in it" "OUT=$fake/user holds other things (.*): give a new or an empty folder" OUT="$fake/user"
+one_line "JOBS= is no number" 'JOBS=many: give a number' JOBS=many
+one_line "JOBS= is none" 'JOBS=0: give a number' JOBS=0
+
 # --- the surroundings
 expect "an unknown base" 1 'unknown BASE=nosuch; known: mainline' env BASE=nosuch "$tree"
 expect "an unknown architecture" 1 'unknown ARCH=vax; known: arm64' env ARCH=vax "$tree"
+can_run=
+for arch in arm64 arm x86_64 i386 riscv64; do
+	# shellcheck disable=SC2016
+	! env ARCH="$arch" sh -euc '. "${0%/*}/lib.sh"; . "${0%/*}/arch.sh"; : "$QEMU"' "$R/scripts/x" >/dev/null 2>&1 ||
+		can_run="$can_run $arch"
+done
+same "those named are those that can be run" "known:$can_run" "$(printf '%s\n' "$out" | sed 's/.*; //')"
+expect "two names are none" 1 'unknown ARCH=arm64 arm' env ARCH="arm64 arm" "$tree"
 expect "OUT= with a space" 1 'neither space nor colon' env OUT="$fake/o u t" "$tree"
 (
 	exec 9>"${T%/*/*}/tree.lock"
@@ -335,11 +378,17 @@ mkdir "$fake/nogit" "$fake/nodisk"
 ln -s /usr/bin/* "$fake/nogit/"
 rm "$fake/nogit/git"
 expect "git is missing" 1 'missing: git; "make deps" installs' env PATH="$fake/nogit" "$tree"
+rm "$fake/nogit/dpkg-query"
+expect "and there is no dpkg" 1 'missing: git; install that' env PATH="$fake/nogit" "$tree"
 printf '#!/bin/sh\necho head\necho fs 9 9 9 9%% /\n' >"$fake/nodisk/df"
 chmod +x "$fake/nodisk/df"
 expect "no disk space" 1 'no room: .* make room or set OUT=' env PATH="$fake/nodisk:$PATH" OUT="$fake/full" "$tree"
 rm -rf "$T" "$P"
 rm -f "${T%/tree}/stamp"
+expect "a base whose patches are gone" 1 'patches/mainline/series is missing: restore it' "$tree"
+mkdir "$P"
+expect "nor is an empty folder a series" 1 'patches/mainline/series is missing: restore it' "$tree"
+printf '# SPDX-License-Identifier: GPL-2.0\n' >"$P/series"
 expect "a base without patches" 0 'with 0 patches' "$tree"
 printf 'int new;\n' >>"$T/kernel/a.c"
 tcommit 'a: Begin'
