@@ -43,10 +43,11 @@ object() {
 	[ $rc -eq 0 ] && aarch64-linux-gnu-objdump -dr --no-show-raw-insn "$PLACE/arm64/$FILE.o" >"$PLACE/$1.dis"
 }
 
-# code FILE FUNCTION, without addresses
+# code FILE FUNCTION, without addresses; the compiler may add to a name, as in .isra.0
 code() {
 	awk -v name="<$2>:" '
-		$2 == name { on = 1; next }
+		/^[0-9a-f]+ </ { symbol = $2; sub(/\.[a-z]+\.[0-9]+>:$/, ">:", symbol) }
+		/^[0-9a-f]+ </ && symbol == name { on = 1; next }
 		/^$/ { on = 0 }
 		on && $2 ~ /^R_AARCH64_/ { print "\t" $2, $3; next }
 		on { sub(/^ *[0-9a-f]+:/, ""); gsub(/[0-9a-f]+ </, "<"); print }
