@@ -147,14 +147,10 @@ same "their repository names the tree no more, but the worktree that is away" "$
 # --- runs, and an end in the middle
 lay
 for lock in check run tree build mutants; do
-	(
-		exec 9>"$O/$lock.lock"
-		flock -n 9
-		sleep 0.6
-	) &
-	sleep 0.2
+	exec 9>"$O/$lock.lock"
+	flock -n 9
 	kept "while a run holds the $lock lock" 1 'another run uses' clean
-	wait
+	exec 9>&-
 done
 mkdir "$fake/bin"
 cat >"$fake/bin/rm" <<'END'
