@@ -6,7 +6,7 @@ export BASE ARCH SMP CPU MACHINE APPEND KSRC REF OUT JOBS DISCARD TIMEOUT
 
 S := ./scripts
 
-.PHONY: help deps tree refresh run check check-long mutants clean distclean
+.PHONY: help deps tree refresh run check check-long mutants send-preview mbox dist clean distclean
 
 help:		## this list
 	@awk -F ':.*##' '/^[a-z-]+:.*##/ { sub(/^[ \t]+/, "", $$2); printf "%-12s %s\n", $$1, $$2 }' Makefile
@@ -17,15 +17,15 @@ run:		## from nothing to a verdict: base, series, kernel, selftests, QEMU
 	@$(S)/run.sh
 
 check:		## every test of the project that fits in 45 minutes; ends in one line of counts
-	@$(S)/deps.sh base lab check
+	@$(S)/deps.sh base lab check send
 	@$(S)/check.sh
 
 check-long:	## make check, and what takes longer: all mutants, more boots
-	@$(S)/deps.sh base lab check
+	@$(S)/deps.sh base lab check send
 	@$(S)/check.sh --long
 
 mutants:	## small wrong changes that some test must catch; MUTANTS="name ..." for some
-	@$(S)/deps.sh base lab check
+	@$(S)/deps.sh base lab check send
 	@$(S)/mutants.sh $(MUTANTS)
 
 tree:		## lay out the base with the series on it, a git tree in build/
@@ -35,6 +35,18 @@ tree:		## lay out the base with the series on it, a git tree in build/
 refresh:	## write the commits of that tree back to patches/
 	@$(S)/deps.sh base
 	@$(S)/refresh.sh
+
+send-preview:	## what b4 would send, to a folder, and taken back from there; TOPIC=<topic>
+	@$(S)/deps.sh base send
+	@$(S)/send.sh
+
+mbox:		## mailboxes for git am, of the series and of each topic, with checksums
+	@$(S)/deps.sh base
+	@$(S)/dist.sh mbox
+
+dist:		## the same and a tarball of what is committed, always the same bytes
+	@$(S)/deps.sh base
+	@$(S)/dist.sh release
 
 deps:		## install the packages that all of this needs
 	@$(S)/deps.sh base lab check send

@@ -34,6 +34,14 @@ remove_out() {
 	rmdir "$OUT" 2>/dev/null || :
 }
 
+# the first branch of the sending tree that is not as it was laid out
+tagged_branch() { # TREE
+	git -C "$1" for-each-ref --format='%(refname:lstrip=2) %(objectname)' refs/heads/b4 |
+		while read -r branch commit; do
+			[ "$commit" = "$(git -C "$1" rev-parse -q --verify "refs/ipi/${branch#b4/}/laid")" ] || echo "$branch"
+		done | head -n 1
+}
+
 if [ -d "$OUT" ]; then
 	# before a lock: taking one writes to the folder
 	if ! out_is_ours; then
@@ -41,7 +49,7 @@ if [ -d "$OUT" ]; then
 		die "$OUT was not made by these scripts (${alien:+it holds $alien and }it has no .ipi-out): remove by hand what you do not need of it"
 	fi
 	fd=3
-	for lock in check run tree build mutants; do
+	for lock in check run tree build mutants send dist; do
 		fd=$((fd + 1))
 		take_lock $lock $fd
 	done
@@ -50,6 +58,12 @@ if [ -d "$OUT" ]; then
 		what=$(work_at_stake) ||
 			die "git cannot tell whether $TREE holds work: save what you need of it, then \"make clean DISCARD=1\""
 		[ -z "$what" ] || die "$TREE has $what: $(rescue), then make clean; DISCARD=1 throws it away"
+	done
+	for tree in "$OUT"/*/send/tree; do
+		[ "${DISCARD:-}" != 1 ] && [ -d "$tree" ] || continue
+		name=$(tagged_branch "$tree")
+		[ -z "$name" ] ||
+			die "$tree has sign-offs or other tags of yours on $name: \"make clean DISCARD=1\" drops them"
 	done
 	remove_out
 	say "removed: $OUT"

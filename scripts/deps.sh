@@ -19,7 +19,7 @@ for set in "$@"; do
 	lab-arm) wanted="$wanted $lab gcc-arm-linux-gnueabihf libc6-dev-armhf-cross qemu-system-arm" ;;
 	lab-x86) wanted="$wanted $lab gcc-i686-linux-gnu libc6-dev-i386-cross qemu-system-x86" ;;
 	check) wanted="$wanted shellcheck sparse codespell coccinelle python3-ply python3-git gcc-aarch64-linux-gnu gcc-arm-linux-gnueabihf libc6-dev-armhf-cross" ;;
-	send) wanted="$wanted b4 git-email" ;;
+	send) wanted="$wanted b4 git-filter-repo perl codespell python3-ply python3-git" ;;
 	*) die "unknown set $set; known: base lab check send" ;;
 	esac
 done

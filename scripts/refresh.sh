@@ -44,6 +44,30 @@ tgit format-patch -q -o "$new" --no-numbered --full-index --zero-commit --no-sig
 	--filename-max-length=64 --encode-email-headers --submodule=short -O/dev/null \
 	"$BASE_COMMIT..HEAD"
 
+# A sign-off is given when a patch is sent, by who sends it; it is not stored
+for p in "$new"/*.patch; do
+	[ -e "$p" ] || continue
+	grep -q '^Signed-off-by: ' "$p" || continue
+	awk '
+		text { print; next }
+		!body { print; body = !NF; next }
+		/^---$/ {
+			for (last = n; last && line[last] == ""; last--) ;
+			for (first = last; first && line[first] != ""; first--) ;
+			for (i = first + 1; i <= last; i++)
+				if (line[i] ~ /^Signed-off-by: /) { line[i] = "\001"; gone = 1 }
+			while (gone && n && (line[n] == "" || line[n] == "\001")) n--
+			for (i = 1; i <= n; i++) if (line[i] != "\001") print line[i]
+			text = 1
+			print
+			next
+		}
+		{ line[++n] = $0 }' "$p" >"$WORK/unsigned"
+	cmp -s "$WORK/unsigned" "$p" || say "not stored: the sign-off of ${p##*/}"
+	cat "$WORK/unsigned" >"$p"
+done
+rm -f "$WORK/unsigned"
+
 cp "$new/series" "$WORK/series"
 (cd "$new" && find . -name '*.patch' | sed 's|^\./||' | LC_ALL=C sort) >"$WORK/list"
 

@@ -97,7 +97,7 @@ make_worktree() {
 		tgit rev-parse -q --verify HEAD >/dev/null 2>&1 || repo worktree repair "$TREE" >/dev/null 2>&1 || :
 	else
 		need_space "$WORK" 2048 "the kernel tree"
-		rm -rf "$TREE.tmp"
+		rm -rf "$TREE.tmp" "$STAMP"
 		# twice -f: a run that was killed leaves the name taken, and locked
 		step worktree repo worktree add -q -f -f --detach "$TREE.tmp" "$REF_COMMIT"
 		for ref in base laid; do

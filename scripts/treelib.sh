@@ -100,6 +100,25 @@ series_lint() {
 	done
 }
 
+topic_list() {
+	sed -n 's/^# topic: \([A-Za-z0-9._-]*\).*/\1/p' "$1/series"
+}
+
+# topic_patches FOLDER [TOPIC]: the patches of a topic, or all, in order
+topic_patches() {
+	awk -v topic="${2:-}" '
+		/^# topic: / { on = $3 == topic; next }
+		/^[[:space:]]*(#|$)/ { next }
+		on || topic == ""
+	' "$1/series"
+}
+
+# change_id_field NAME NUMBER: of the line of patches/$BASE/change-ids
+change_id_field() {
+	[ ! -f "$PATCHES/change-ids" ] ||
+		awk -v name="$1" -v n="$2" '$1 == name { print $n; exit }' "$PATCHES/change-ids"
+}
+
 series_hash() {
 	series_list "$PATCHES" | while IFS= read -r p; do
 		printf '%s\n' "$p"

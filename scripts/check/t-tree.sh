@@ -259,6 +259,8 @@ expect "again: nothing to do" 0 '^== tree: ' env KSRC="$U" "$tree"
 fgit -C "$U" commit -q -a -m 'their next'
 expect "again on their next commit" 0 'with 3 patches' env KSRC="$U" "$tree"
 same "is laid on that" "their next" "$(git -C "$K" log -1 --format=%s HEAD~3)"
+git -C "$U" worktree remove --force "$K"
+expect "again when the worktree was removed" 0 'with 3 patches' env KSRC="$U" "$tree"
 expect "REF=" 0 'with 3 patches' env KSRC="$U" REF=mine~1 "$tree"
 expect "REF= unknown" 1 'REF=nothing is no commit of KSRC=' env KSRC="$U" REF=nothing "$tree"
 expect "REF= without KSRC=" 1 'REF= goes with KSRC=' env REF=mine "$tree"
