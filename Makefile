@@ -6,7 +6,7 @@ export BASE ARCH SMP CPU MACHINE APPEND KSRC REF OUT JOBS DISCARD TIMEOUT
 
 S := ./scripts
 
-.PHONY: help deps tree refresh run check check-long mutants send-preview mbox dist clean distclean
+.PHONY: help deps tree refresh run check check-patches check-long mutants send-preview mbox dist clean distclean
 
 help:		## this list
 	@awk -F ':.*##' '/^[a-z-]+:.*##/ { sub(/^[ \t]+/, "", $$2); printf "%-12s %s\n", $$1, $$2 }' Makefile
@@ -19,6 +19,10 @@ run:		## from nothing to a verdict: base, series, kernel, selftests, QEMU
 check:		## every test of the project that fits in 45 minutes; ends in one line of counts
 	@$(S)/deps.sh base lab check send
 	@$(S)/check.sh
+
+check-patches:	## the part of it that maintainers' bots do: a table of patch and check
+	@$(S)/deps.sh base lab check
+	@$(S)/check.sh lint checkpatch refresh docs patches
 
 check-long:	## make check, and what takes longer: all mutants, more boots
 	@$(S)/deps.sh base lab check send

@@ -18,7 +18,7 @@ for set in "$@"; do
 	lab-arm64) wanted="$wanted $lab gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-system-arm" ;;
 	lab-arm) wanted="$wanted $lab gcc-arm-linux-gnueabihf libc6-dev-armhf-cross qemu-system-arm" ;;
 	lab-x86) wanted="$wanted $lab gcc-i686-linux-gnu libc6-dev-i386-cross qemu-system-x86" ;;
-	check) wanted="$wanted shellcheck sparse codespell coccinelle python3-ply python3-git gcc-aarch64-linux-gnu gcc-arm-linux-gnueabihf libc6-dev-armhf-cross" ;;
+	check) wanted="$wanted shellcheck sparse codespell coccinelle clang-19 python3-ply python3-git python3-sphinx python3-sphinx-rtd-theme gcc-aarch64-linux-gnu gcc-arm-linux-gnueabihf libc6-dev-armhf-cross gcc-i686-linux-gnu" ;;
 	send) wanted="$wanted b4 git-filter-repo perl codespell python3-ply python3-git" ;;
 	*) die "unknown set $set; known: base lab check send" ;;
 	esac

@@ -1,19 +1,25 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Each patch of the series, one after the other on the base: checkpatch, and
-# the touched objects built with W=1 and sparse for arm64 and 32-bit arm, with
-# the switches on and off. New warnings are found by comparing sets with line
-# numbers removed.
+# Each patch of the series, one after the other on the base, as the bots of
+# maintainers look at it: the touched objects and their direct users built with
+# W=1 by gcc and clang and looked at by sparse, for each architecture, with the
+# switches on and off; checkpatch, kernel-doc, inlines, and each topic alone. New
+# warnings are found by comparing sets with line numbers removed. A table of
+# patch and check ends it. clang builds the whole series here; LONG, each patch.
 set -eu
+unset SMP MACHINE CPU APPEND TESTS TIMEOUT NAME TRACE IMAGE INITRD THREADS ICOUNT
 . "$(dirname "$0")/../lib.sh"
 . "$TOP/scripts/check/tap.sh"
 
 "$TOP/scripts/tree.sh" >&2
-need sparse ccache aarch64-linux-gnu-gcc arm-linux-gnueabihf-gcc
+CLANG=clang-19
+need sparse ccache "$CLANG" perl aarch64-linux-gnu-gcc arm-linux-gnueabihf-gcc i686-linux-gnu-gcc
 
 PLACE=$WORK/patches
 SRC=$PLACE/tree
-mkdir -p "$PLACE"
+LOGS=$PLACE/logs
+rm -rf "$LOGS"
+mkdir -p "$LOGS"
 cp "$TOP/scripts/sparse.sh" "$PLACE/sparse.sh"
 export CCACHE_DIR="$CACHE/ccache" CCACHE_BASEDIR="$WORK" CCACHE_NOHASHDIR=1
 export KBUILD_BUILD_TIMESTAMP='Thu Jan  1 00:00:00 UTC 2026' KBUILD_BUILD_USER=ipi KBUILD_BUILD_HOST=lab
@@ -22,18 +28,88 @@ base=$(git -C "$TREE" rev-parse refs/ipi/base)
 commits=$(git -C "$TREE" rev-list --reverse "$base..ipi")
 touched=$(git -C "$TREE" diff --name-only "$base..ipi" -- '*.c' '*.h' | grep -v '^tools/') || :
 
-# a .c file that another one includes is checked with that one
+ARCHES="arm64 arm x86_64 i386"
+CONFIGS="arm64-on arm64-off arm-on arm-off arm-up x86_64-on x86_64-off i386-on i386-off i386-up"
+
+# what each configuration asks for; those without SMP have all switches that are left
+fragment() { # CONFIG
+	printf 'CONFIG_%s=y\n' EXPERT PREEMPT PROC_FS SYSFS
+	case $1 in
+	arm64-*) printf 'CONFIG_%s=y\n' ARM64_PSEUDO_NMI ARM_GIC_V3_IPI_ISHST NUMA ;;
+	arm-*) printf 'CONFIG_%s=y\n' MMU ARCH_MULTI_V7 ARCH_VIRT ARM_GIC_V3_IPI_ISHST ;;
+	x86_64-*) printf 'CONFIG_%s=y\n' 64BIT ACPI CPU_IDLE ;;
+	i386-*) printf 'CONFIG_%s=y\n' ACPI CPU_IDLE && echo '# CONFIG_64BIT is not set' ;;
+	esac
+	case $1 in
+	*-up) echo '# CONFIG_SMP is not set' ;;
+	*) echo CONFIG_SMP=y ;;
+	esac
+	case $1 in
+	arm64-on) printf 'CONFIG_%s=y\n' KUNIT ARM_GIC_V3_SGI_BROADCAST ARM_GIC_V3_KUNIT_TEST \
+		ARM_GIC_V3_PMR_SYNC_KUNIT_TEST ARM_GIC_V4_1_LOCAL_VSGI ARM_GIC_V4_1_VSGI_KUNIT_TEST ;;
+	arm-on | arm-up) printf 'CONFIG_%s=y\n' KUNIT ARM_GIC_V3_SGI_BROADCAST ARM_GIC_V3_KUNIT_TEST ;;
+	# without BUG, WARN_ON() does not put line numbers into the code
+	*-off) printf '# CONFIG_%s is not set\n' KUNIT BUG ARM_GIC_V3_SGI_BROADCAST ARM_GIC_V4_1_LOCAL_VSGI ;;
+	esac
+}
+
+# The objects of the touched sources, and the sources that include a touched header
+# by themselves, unless half the kernel does; a .c file that another one includes
+# is built with that one
 objects() {
 	for file in $touched; do
-		case $file in *.c) ;; *) continue ;; esac
+		case $file in
+		*.c) printf '%s\n' "$file" ;;
+		*/include/asm/*.h)
+			users "$(printf '%s' "$file" | sed 's,.*/include/,,')" "${file%/include/*}" drivers
+			;;
+		include/*.h) users "${file#include/}" arch drivers kernel ;;
+		*.h) users "\(.*/\)\?${file##*/}" "${file%/*}" ;;
+		esac
+	done | sort -u | while read -r file; do
+		[ -f "$TREE/$file" ] || continue
 		includer=$(grep -ls "^#include \"${file##*/}\"" "$TREE/${file%/*}"/*.c | head -n 1) || :
 		[ -z "$includer" ] || file=${file%/*}/${includer##*/}
 		printf '%s\n' "${file%.c}.o"
 	done | sort -u
 }
+users() { # HEADER FOLDER...
+	header=$1
+	shift
+	(cd "$TREE" && grep -rlE --include='*.c' "^#include [<\"]$header[>\"]" "$@") >"$PLACE/users" || :
+	[ "$(wc -l <"$PLACE/users")" -gt 8 ] || cat "$PLACE/users"
+}
 OBJECTS=$(objects)
 
+# those of OBJECTS that a configuration has: "no" names the ones it has not
+objects_of() { # CONFIG
+	case $1 in
+	arm64-*) no='^arch/(x86|arm|s390)/' ;;
+	arm-*) no='^arch/(x86|arm64|s390)/|^drivers/(idle|acpi)/' ;;
+	*) no='^arch/(arm|arm64|s390)/|irq-gic' ;;
+	esac
+	case $1 in
+	x86_64-*) ;;
+	*) no="$no|^drivers/idle/" ;;
+	esac
+	for object in $OBJECTS; do
+		[ -f "$SRC/${object%.o}.c" ] && ! printf '%s\n' "$object" | grep -qE "$no" || continue
+		printf '%s\n' "$object"
+	done
+}
+
+# does a change of these files reach a configuration
+concerns() { # CONFIG FILES
+	case $1 in
+	arm64-*) no='^arch/(x86|arm|s390)/' ;;
+	arm-*) no='^arch/(x86|arm64|s390)/' ;;
+	*) no='^arch/(arm|arm64|s390)/|irq-gic|irqchip/Kconfig' ;;
+	esac
+	printf '%s\n' "$2" | grep -qvE "$no"
+}
+
 if [ -d "$SRC/.git" ] || [ -f "$SRC/.git" ]; then
+	git -C "$SRC" am --abort 2>/dev/null || :
 	git -C "$SRC" checkout -q -f --detach "$base"
 else
 	rm -rf "$SRC"
@@ -41,103 +117,141 @@ else
 	git -C "$TREE" worktree add -q --detach "$SRC" "$base"
 fi
 
-kmake() { # CONFIG ARGS...
+kmake() { # CONFIG COMPILER ARGS...
 	config=$1
-	shift
+	out=$PLACE/$1
+	compiler=$2
+	shift 2
 	case $config in
-	arm64*) set -- ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu- CC="ccache aarch64-linux-gnu-gcc" "$@" ;;
-	arm*) set -- ARCH=arm CROSS_COMPILE=arm-linux-gnueabihf- CC="ccache arm-linux-gnueabihf-gcc" "$@" ;;
+	arm64-*) set -- ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu- "$@" && cc=aarch64-linux-gnu-gcc ;;
+	arm-*) set -- ARCH=arm CROSS_COMPILE=arm-linux-gnueabihf- "$@" && cc=arm-linux-gnueabihf-gcc ;;
+	x86_64-*) set -- ARCH=x86_64 "$@" && cc=gcc ;;
+	i386-*) set -- ARCH=i386 CROSS_COMPILE=i686-linux-gnu- "$@" && cc=i686-linux-gnu-gcc ;;
 	esac
-	KCONFIG_ALLCONFIG=$PLACE/$config.config make -s -C "$SRC" O="$PLACE/$config" -j"$JOBS" "$@"
+	[ "$compiler" = gcc ] || { cc=$CLANG && out=$out-clang; }
+	KCONFIG_ALLCONFIG=$PLACE/$config.config make -s -k -C "$SRC" O="$out" CC="ccache $cc" -j"$JOBS" "$@"
 }
 
-fragment() { # CONFIG
-	case $1 in
-	arm64*) printf 'CONFIG_%s=y\n' EXPERT PREEMPT ARM64_PSEUDO_NMI ARM_GIC_V3_IPI_ISHST ;;
-	arm*) printf 'CONFIG_%s=y\n' EXPERT MMU ARCH_MULTI_V7 ARCH_VIRT SMP PREEMPT ARM_GIC_V3_IPI_ISHST ;;
-	esac
-	[ "$1" != arm64-on ] || printf 'CONFIG_%s=y\n' ARM_GIC_V3_PMR_SYNC_KUNIT_TEST NUMA \
-		ARM_GIC_V4_1_LOCAL_VSGI ARM_GIC_V4_1_VSGI_KUNIT_TEST
-	[ "$1" != arm64-off ] || printf '# CONFIG_%s is not set\n' ARM_GIC_V4_1_LOCAL_VSGI
-	case $1 in
-	*-on) printf 'CONFIG_%s=y\n' ARM_GIC_V3_SGI_BROADCAST KUNIT ARM_GIC_V3_KUNIT_TEST ;;
-	# without BUG, WARN_ON() does not put line numbers into the code
-	*-off) printf '# CONFIG_%s is not set\n' ARM_GIC_V3_SGI_BROADCAST KUNIT BUG ;;
-	esac
-}
-
-# build CONFIG: the warnings of the touched objects on stdout
+# build CONFIG COMPILER LOG [configure]: what the compiler and sparse say of what
+# had to be built again, on stdout
 build() {
-	[ -z "$configure" ] || kmake "$1" allnoconfig >"$PLACE/$1.log" 2>&1 || { echo "error: allnoconfig failed, see $PLACE/$1.log"; return; }
-	for object in $OBJECTS; do
-		[ -f "$SRC/${object%.o}.c" ] || continue
-		case $1-$object in
-		arm-*-arch/arm64/*) continue ;;
-		esac
-		rm -f "$PLACE/$1/$object"
-		kmake "$1" W=1 C=1 CHECK="$PLACE/sparse.sh" "$object" >"$PLACE/$1.log" 2>&1 ||
-			echo "error: $object does not build, see $PLACE/$1.log"
-		grep -E '(warning|error):' "$PLACE/$1.log" | grep -F "$(dirname "$object")/" || :
-		if grep -q 'is not available or not up to date' "$PLACE/$1.log"; then
-			echo "error: sparse did not run"
-		fi
-	done | sed "s,$SRC/,,; s/:[0-9]*:[0-9]*:/:/" | sort -u
+	log=$3
+	if [ -n "${4:-}" ] && ! kmake "$1" "$2" allnoconfig >"$log" 2>&1; then
+		echo "error: allnoconfig failed, see $log"
+		return
+	fi
+	set -- "$1" "$2" W=1
+	[ "$2" != gcc ] || set -- "$@" C=1 CHECK="$PLACE/sparse.sh"
+	# shellcheck disable=SC2046
+	kmake "$@" $(objects_of "$1") >"$log" 2>&1 || echo "error: does not build, see $log"
+	! grep -q 'is not available or not up to date' "$log" || echo "error: sparse did not run"
+	grep -E '(warning|error):' "$log" | sed "s,$SRC/,,g; s/:[0-9]*:[0-9]*:/:/" | sort -u
 }
 
-disassemble() { # CONFIG
-	case $1 in arm64*) dump=aarch64-linux-gnu-objdump ;; *) dump=arm-linux-gnueabihf-objdump ;; esac
-	"$dump" -d -r --no-show-raw-insn "$PLACE/$1/drivers/irqchip/irq-gic-v3.o"
+# cell NUMBER COLUMN TEXT OUTPUT: a test and a cell of the table, passed if the file
+# OUTPUT is empty
+cell() {
+	if [ ! -s "$4" ]; then
+		ok "$3"
+		state=ok
+	else
+		not_ok "$3"
+		head -n 20 "$4" | sed 's/^/#   /'
+		state=FAIL
+	fi
+	printf '%s\t%s\t%s\t%s\n' "$1" "$2" "$state" "$4" >>"$PLACE/cells"
 }
 
-# the send path of an object, without addresses
-send_path() {
-	disassemble "$1" | awk '
-		/^[0-9a-f]+ <.*>:$/ { fn = $2; on = fn ~ /^<gic_(ipi_send_mask|send_sgi|compute_target_list|sgi_targets|broadcast_sgi|more_target_lists|sgi_sender)/ }
+disassemble() { # CONFIG OBJECT
+	case $1 in
+	arm64-*) dump=aarch64-linux-gnu-objdump ;;
+	arm-*) dump=arm-linux-gnueabihf-objdump ;;
+	*) dump=objdump ;;
+	esac
+	"$dump" -d -r --no-show-raw-insn "$PLACE/$1/$2"
+}
+
+# code CONFIG OBJECT FUNCTIONS: those of an object whose name fits, without addresses
+code() {
+	disassemble "$1" "$2" | awk -v name="^<($3)[.>]" '
+		/^[0-9a-f]+ <.*>:$/ { on = $2 ~ name }
 		on { sub(/^[0-9a-f]+ </, "<"); sub(/^[ \t]*[0-9a-f]+:/, ""); gsub(/[0-9a-f]+ </, "<"); print }
 	'
 }
+SENDS='gic_(ipi_send_mask|send_sgi|compute_target_list|sgi_targets|broadcast_sgi|more_target_lists|sgi_sender).*'
+send_path() { # CONFIG
+	code "$1" drivers/irqchip/irq-gic-v3.o "$SENDS"
+}
 
-CONFIGS="arm64-on arm64-off arm-on arm-off"
-configure=1
+: >"$PLACE/cells"
 for config in $CONFIGS; do
 	fragment "$config" >"$PLACE/$config.config"
 	say "patches: base, $config"
-	build "$config" >"$PLACE/$config.warnings"
-	if grep -q '^error:' "$PLACE/$config.warnings"; then
-		not_ok "base builds for $config: $(grep -m 1 '^error:' "$PLACE/$config.warnings")"
-	fi
+	build "$config" gcc "$LOGS/0000-$config" configure >"$PLACE/$config.warnings"
+	grep '^error:' "$PLACE/$config.warnings" >"$LOGS/0000-$config.error" || :
+	cell 0000 "${config%-*}" "base: $config builds" "$LOGS/0000-$config.error"
 done
+
 before=
 number=0
 for commit in $commits; do
 	number=$((number + 1))
-	subject=$(git -C "$TREE" log -1 --format=%s "$commit")
-	title=$(printf '%04d %s' "$number" "$subject")
+	nr=$(printf '%04d' "$number")
+	title="$nr $(git -C "$TREE" log -1 --format=%s "$commit")"
 	say "patches: $title"
+	patch=$LOGS/$nr.patch
+	git -C "$TREE" format-patch -q --stdout -1 "$commit" >"$patch"
 
-	git -C "$TREE" format-patch -q --stdout -1 "$commit" >"$PLACE/patch"
-	checkpatch() {
-		KTREE=$TREE "$TOP/scripts/checkpatch-wrapper.sh" --strict --stored <"$PLACE/patch" >"$PLACE/checkpatch" 2>&1 &&
-			! grep . "$PLACE/checkpatch"
-	}
-	check "$title: checkpatch --strict" checkpatch
+	# as it is stored, with its whole context, where the one before has left the tree
+	stored=$(sed -n "/^[0-9].*\.patch\$/p" "$TOP/patches/$BASE/series" | sed -n "${number}p")
+	patch --dry-run -s -f -p1 -F0 -d "$SRC" <"$TOP/patches/$BASE/$stored" >"$LOGS/$nr-apply" 2>&1 &&
+		: >"$LOGS/$nr-apply"
+	cell "$nr" apply "$title: applies with fuzz 0" "$LOGS/$nr-apply"
 
-	# patches that leave the kernel's own code alone need no build
-	changed=$(git -C "$TREE" diff-tree -r --name-only --no-commit-id "$commit" |
-		grep -E '\.[chS]$|Kconfig|Makefile' | grep -vE '^(tools|Documentation)/') || :
-	[ -n "$changed" ] || continue
+	KTREE=$TREE "$TOP/scripts/checkpatch-wrapper.sh" --strict --codespell --stored <"$patch" \
+		>"$LOGS/$nr-checkpatch" 2>&1 || echo "checkpatch has findings" >>"$LOGS/$nr-checkpatch"
+	cell "$nr" checkpatch "$title: checkpatch --strict --codespell" "$LOGS/$nr-checkpatch"
+
+	# an inline in a .c file is for the compiler to decide
+	awk '/^\+\+\+ / { c = /\.c$/ } c && /^\+.*[^_a-z]inline[^_a-z]/' "$patch" >"$LOGS/$nr-inline"
+	cell "$nr" inline "$title: no inline in a source" "$LOGS/$nr-inline"
+
+	files=$(git -C "$TREE" diff-tree -r --name-only --no-commit-id "$commit")
+	sources=$(printf '%s\n' "$files" | grep '\.[ch]$') || :
+	if [ -n "$sources" ]; then
+		kernel_doc() { # COMMIT
+			rm -rf "$PLACE/doc"
+			mkdir -p "$PLACE/doc"
+			# shellcheck disable=SC2086
+			git -C "$TREE" archive "$1" -- $(git -C "$TREE" ls-tree -r --name-only "$1" -- $sources) | tar -x -C "$PLACE/doc"
+			(cd "$PLACE/doc" && find . -type f -exec "$TREE/scripts/kernel-doc" -none -Wall {} + 2>&1) |
+				grep -E 'warning|error|Warning|Error' | sed 's/:[0-9]*:\{0,1\}/:/; s/:[0-9]*\( \|$\)/:\1/' | sort -u
+		}
+		kernel_doc "$commit^" >"$PLACE/doc.before" 2>/dev/null
+		kernel_doc "$commit" >"$PLACE/doc.after"
+		comm -13 "$PLACE/doc.before" "$PLACE/doc.after" >"$LOGS/$nr-kernel-doc"
+		cell "$nr" kernel-doc "$title: kernel-doc has nothing new to say" "$LOGS/$nr-kernel-doc"
+	fi
 
 	git -C "$SRC" checkout -q -f --detach "$commit"
+	# patches that leave the kernel's own code alone need no build
+	changed=$(printf '%s\n' "$files" | grep -E '\.[chS]$|Kconfig|Makefile' | grep -vE '^(tools|Documentation)/') || :
+	[ -n "$changed" ] || continue
 	configure=$(printf '%s\n' "$changed" | grep -m 1 Kconfig) || :
-	for config in $CONFIGS; do
-		build "$config" >"$PLACE/$config.now"
-		new=$(comm -13 "$PLACE/$config.warnings" "$PLACE/$config.now")
-		if [ -z "$new" ]; then
-			ok "$title: $config builds, W=1 and sparse say nothing new"
-		else
-			not_ok "$title: $config: W=1 and sparse"
-			printf '%s\n' "$new" | sed 's/^/#   /'
-		fi
+	for arch in $ARCHES; do
+		reached=
+		for compiler in gcc ${LONG:+clang}; do
+			found=$LOGS/$nr-$arch-$compiler
+			: >"$found"
+			for config in $CONFIGS; do
+				[ "${config%-*}" = "$arch" ] && concerns "$config" "$changed" || continue
+				reached=1
+				build "$config" "$compiler" "$LOGS/$nr-$config-$compiler" "$configure" >"$PLACE/now"
+				comm -13 "$PLACE/$config.warnings" "$PLACE/now" | sed "s/^/$config: /" >>"$found"
+			done
+			[ -z "$reached" ] ||
+				cell "$nr" "$arch" "$title: $arch builds by $compiler, W=1 and sparse say nothing new" "$found"
+		done
 	done
 
 	# the state before the symbol came is what it must compile to when off
@@ -154,11 +268,13 @@ done
 
 symbols() { # CONFIG
 	while read -r line; do
+		# what is off may be out of reach as well
+		case $line in '#'*) ! grep -q "^$(printf %s "$line" | cut -d ' ' -f 2)=" "$PLACE/$1/.config" && continue ;; esac
 		grep -qxF "$line" "$PLACE/$1/.config" || { echo "$1: $line did not come out"; return 1; }
 	done <"$PLACE/$1.config"
 }
-for config in arm64-on arm-on; do
-	check "$config: every symbol asked for is set in the end" symbols "$config"
+for config in $CONFIGS; do
+	check "$config: every symbol is in the end as it was asked for" symbols "$config"
 done
 
 for config in arm64 arm; do
@@ -178,32 +294,119 @@ for config in arm64 arm; do
 	fi
 done
 
+# What clang says of the whole series, and of the base if it says anything
+for config in $CONFIGS; do
+	say "patches: clang, $config"
+	build "$config" clang "$LOGS/clang-$config" configure >"$PLACE/$config.clang"
+	if [ -s "$PLACE/$config.clang" ] && ! grep -q '^error:' "$PLACE/$config.clang"; then
+		git -C "$SRC" checkout -q -f --detach "$base"
+		build "$config" clang "$LOGS/clang-$config-base" configure >"$PLACE/$config.clang.base"
+		git -C "$SRC" checkout -q -f --detach "$commit"
+	else
+		: >"$PLACE/$config.clang.base"
+	fi
+	comm -13 "$PLACE/$config.clang.base" "$PLACE/$config.clang" >"$LOGS/clang-$config.new"
+	cell last clang "the whole series: $config builds by $CLANG, W=1 says nothing new" "$LOGS/clang-$config.new"
+done
+
+# Symbols and files of the whole series
+: >"$LOGS/symbols"
+git -C "$TREE" diff "$base..ipi" -- '*.c' '*.h' '*.S' '*Kconfig*' '*Makefile' ':!tools' |
+	awk '/^\+/ { while (match($0, /CONFIG_[A-Z0-9_]+/)) { print substr($0, RSTART + 7, RLENGTH - 7); $0 = substr($0, RSTART + RLENGTH) } }
+		/^\+[ \t]+(depends on|select|imply|default|visible if|prompt|bool|tristate|def_bool)/ { sub(/#.*/, ""); gsub(/"[^"]*"/, ""); n = split($0, w, /[^A-Z0-9_]+/); for (i = 1; i <= n; i++) if (w[i] ~ /^[A-Z0-9_]*[A-Z][A-Z0-9_]*$/ && length(w[i]) > 2) print w[i] }' |
+	sort -u | while read -r symbol; do
+		grep -rqE --include='Kconfig*' "^[[:space:]]*(menu)?config $symbol\$" "$TREE/arch" "$TREE/drivers" \
+			"$TREE/init" "$TREE/kernel" "$TREE/lib" "$TREE/mm" "$TREE/fs" "$TREE/net" "$TREE/security" "$TREE/block" "$TREE/certs" "$TREE/crypto" "$TREE/virt" "$TREE/sound" "$TREE/ipc" "$TREE/usr" ||
+			echo "CONFIG_$symbol is used and not defined"
+	done >"$LOGS/symbols"
+cell last symbols "the whole series: every Kconfig symbol that is used is defined" "$LOGS/symbols"
+
+git -C "$SRC" checkout -q -f --detach ipi
+(cd "$SRC" && perl scripts/get_maintainer.pl --self-test=sections,patterns) 2>&1 | grep -i 'ipi\|irq-gic' >"$LOGS/maintainers" || :
+git -C "$TREE" diff --diff-filter=A --name-only "$base..ipi" | while read -r file; do
+	(cd "$SRC" && perl scripts/get_maintainer.pl --no-git --no-git-fallback --norolestats -f "$file") >"$PLACE/who" 2>&1
+	grep -v 'linux-kernel@vger' "$PLACE/who" | grep -q @ || echo "$file has no maintainer"
+done >>"$LOGS/maintainers"
+cell last maintainers "the whole series: MAINTAINERS is sound and every new file has a maintainer" "$LOGS/maintainers"
+
+# The kernel's own Coccinelle rules, on what the first configuration of an
+# architecture builds
+coccicheck() { # CONFIG LOG
+	# shellcheck disable=SC2046
+	kmake "$1" gcc C=2 CHECK=scripts/coccicheck MODE=report $(objects_of "$1") >"$2" 2>&1 || echo "error: see $2"
+	sed "s,$SRC/,,g" "$2" | grep -E '^[a-zA-Z].*\.[ch]:[0-9]+' | sed 's/:[0-9]*:[0-9-]*:/:/; s/line [0-9]*/line/g' | sort -u
+}
+if [ -n "${LONG:-}" ]; then
+	for config in arm64-on x86_64-on; do
+		say "patches: coccicheck, $config"
+		coccicheck "$config" "$LOGS/cocci-$config" >"$PLACE/$config.cocci"
+		if [ -s "$PLACE/$config.cocci" ]; then
+			git -C "$SRC" checkout -q -f --detach "$base"
+			coccicheck "$config" "$LOGS/cocci-$config-base" >"$PLACE/$config.cocci.base"
+			git -C "$SRC" checkout -q -f --detach ipi
+		else
+			: >"$PLACE/$config.cocci.base"
+		fi
+		grep -q 'coccicheck\|^[^ ]*SPATCH' "$LOGS/cocci-$config" || echo "coccicheck did not run" >>"$PLACE/$config.cocci"
+		comm -13 "$PLACE/$config.cocci.base" "$PLACE/$config.cocci" >"$LOGS/cocci-$config.new"
+		cell last cocci "the whole series: $config: coccicheck finds nothing new" "$LOGS/cocci-$config.new"
+	done
+else
+	skip "coccicheck on the touched files" "make check-long runs it"
+fi
+
 # Each topic alone on the base. The first one was there alone above.
-topics=$(sed -n 's/^# topic: \([^ ]*\).*/\1/p' "$TOP/patches/$BASE/series")
-of_topic() { # TOPIC
+alone() { # TOPIC
 	awk -v topic="$1" -v dir="$TOP/patches/$BASE/" '
 		/^# topic: / { on = $3 == topic; next }
 		on && !/^#/ && NF { print dir $0 }
-	' "$TOP/patches/$BASE/series"
-}
-alone() { # TOPIC
-	of_topic "$1" | tr '\n' '\0' |
+	' "$TOP/patches/$BASE/series" | tr '\n' '\0' |
 		xargs -0 git -C "$SRC" -c user.name=ipi -c user.email=ipi@localhost am -q --no-3way || {
 		git -C "$SRC" am --abort
 		return 1
 	}
 }
-configure=1
-for topic in $topics; do
+first=1
+for topic in $(sed -n 's/^# topic: \([^ ]*\).*/\1/p' "$TOP/patches/$BASE/series"); do
 	git -C "$SRC" checkout -q -f --detach "$base"
-	check "topic $topic applies alone" alone "$topic"
-	case $topic in broadcast | tests) continue ;; esac
+	alone "$topic" >"$LOGS/topic-$topic" 2>&1 && : >"$LOGS/topic-$topic"
+	cell "$topic" apply "topic $topic applies alone" "$LOGS/topic-$topic"
+	changed=$(git -C "$SRC" diff --name-only "$base..HEAD" | grep -E '\.[chS]$|Kconfig|Makefile' | grep -vE '^(tools|Documentation)/') || :
+	if [ -n "$first" ] || [ -z "$changed" ] || [ -s "$LOGS/topic-$topic" ]; then
+		first=
+		continue
+	fi
 	say "patches: topic $topic alone"
-	for config in arm64-on arm-on; do
-		build "$config" >"$PLACE/$config.now"
-		new=$(comm -13 "$PLACE/$config.warnings" "$PLACE/$config.now")
-		same "topic $topic alone: $config builds, nothing new is said" "" "$new"
+	for config in arm64-on arm-on x86_64-on i386-on; do
+		concerns "$config" "$changed" || continue
+		build "$config" gcc "$LOGS/topic-$topic-$config" configure >"$PLACE/now"
+		comm -13 "$PLACE/$config.warnings" "$PLACE/now" >"$LOGS/topic-$topic-$config.new"
+		cell "$topic" "${config%-*}" "topic $topic alone: $config builds, nothing new is said" "$LOGS/topic-$topic-$config.new"
 	done
 done
+
+# Patch and check: "-" is what the patch does not reach
+awk -F '\t' '
+	BEGIN { n = split("apply checkpatch inline kernel-doc arm64 arm x86_64 i386 clang symbols maintainers cocci", column, " ") }
+	!($1 in seen) { seen[$1] = 1; row[++rows] = $1 }
+	{
+		if (state[$1, $2] != "FAIL") state[$1, $2] = $3
+		if ($3 == "FAIL") failed[++bad] = $1 " " $2 ": " $4
+	}
+	END {
+		printf "# %-10s", "patch"
+		for (i = 1; i <= n; i++) printf " %-*s", length(column[i]) > 4 ? length(column[i]) : 4, column[i]
+		print ""
+		for (r = 1; r <= rows; r++) {
+			printf "# %-10s", row[r]
+			for (i = 1; i <= n; i++) {
+				s = state[row[r], column[i]]
+				printf " %-*s", length(column[i]) > 4 ? length(column[i]) : 4, s == "" ? "-" : s
+			}
+			print ""
+		}
+		for (i = 1; i <= bad; i++) print "# FAIL " failed[i]
+	}
+' "$PLACE/cells" | tee "$PLACE/table"
 
 tap_done
