@@ -210,7 +210,7 @@ GIT_SEQUENCE_EDITOR='sed -i 1s/pick/edit/' git -C "$S" rebase -q -i base >/dev/n
 expect "in the middle of a rebase" 1 'a rebase is in progress in .*: finish it' "$send"
 git -C "$S" rebase --abort
 printf 'int more;\n' >>"$T/drivers/irqchip/b.c"
-expect "a dirty tree" 1 'is not clean (drivers/irqchip/b.c): commit it, make refresh' "$send"
+expect "a dirty tree" 1 'is not clean (drivers/irqchip/b.c): commit it and make refresh' "$send"
 fgit -C "$T" commit -q -a -m 'b: More' -m 'Whitespace at the end. '
 expect "an unrefreshed tree" 1 'has commits that are not in patches/mainline (1 new): make refresh' "$send"
 git -C "$T" reset -q --hard HEAD~1
