@@ -48,7 +48,8 @@ if [ -d "$OUT" ]; then
 		alien=$(out_alien)
 		die "$OUT was not made by these scripts (${alien:+it holds $alien and }it has no .ipi-out): remove by hand what you do not need of it"
 	fi
-	fd=3
+	# one digit is all that sh takes
+	fd=2
 	for lock in check run tree build mutants send dist; do
 		fd=$((fd + 1))
 		take_lock $lock $fd
