@@ -146,7 +146,7 @@ same "their repository names the tree no more, but the worktree that is away" "$
 
 # --- runs, and an end in the middle
 lay
-for lock in check run tree build mutants; do
+for lock in check run tree build mutants send dist; do
 	exec 9>"$O/$lock.lock"
 	flock -n 9
 	kept "while a run holds the $lock lock" 1 'another run uses' clean
