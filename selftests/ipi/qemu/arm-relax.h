@@ -9,6 +9,10 @@
 #ifndef __ASM_VDSO_PROCESSOR_H
 #define __ASM_VDSO_PROCESSOR_H
 #ifndef __ASSEMBLY__
-#define cpu_relax()	do { __asm__ __volatile__("yield" ::: "memory"); } while (0)
+static inline void lab_yield(void)
+{
+	__asm__ __volatile__("yield" ::: "memory");
+}
+#define cpu_relax()	lab_yield()
 #endif
 #endif
