@@ -13,6 +13,7 @@ static inline void lab_yield(void)
 {
 	__asm__ __volatile__("yield" ::: "memory");
 }
+
 #define cpu_relax()	lab_yield()
 #endif
 #endif
