@@ -16,7 +16,7 @@ run:		## from nothing to a verdict: base, series, kernel, selftests, QEMU
 	@$(S)/deps.sh base lab
 	@$(S)/run.sh
 
-check:		## every test of the project that fits in 45 minutes; ends in one line of counts
+check:		## every test of the project that fits in about an hour; ends in one line of counts
 	@$(S)/deps.sh base lab check send
 	@$(S)/check.sh
 
