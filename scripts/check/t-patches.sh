@@ -37,19 +37,21 @@ fragment() { # CONFIG
 	case $1 in
 	arm64-*) printf 'CONFIG_%s=y\n' ARM64_PSEUDO_NMI ARM_GIC_V3_IPI_ISHST NUMA ;;
 	arm-*) printf 'CONFIG_%s=y\n' MMU ARCH_MULTI_V7 ARCH_VIRT ARM_GIC_V3_IPI_ISHST ;;
-	x86_64-*) printf 'CONFIG_%s=y\n' 64BIT ACPI CPU_IDLE ;;
-	i386-*) printf 'CONFIG_%s=y\n' ACPI CPU_IDLE && echo '# CONFIG_64BIT is not set' ;;
+	x86_64-*) printf 'CONFIG_%s=y\n' 64BIT CPU_IDLE NO_HZ_IDLE HIGH_RES_TIMERS ;;
+	i386-*) printf 'CONFIG_%s=y\n' CPU_IDLE NO_HZ_IDLE HIGH_RES_TIMERS && echo '# CONFIG_64BIT is not set' ;;
 	esac
 	case $1 in
 	*-up) echo '# CONFIG_SMP is not set' ;;
 	*) echo CONFIG_SMP=y ;;
 	esac
 	case $1 in
+	x86_64-on | i386-on) printf 'CONFIG_%s=y\n' SCHED_NOTIFY_IPI SCHED_NOTIFY_IPI_DEFAULT_ON ;;
 	arm64-on) printf 'CONFIG_%s=y\n' KUNIT ARM_GIC_V3_SGI_BROADCAST ARM_GIC_V3_KUNIT_TEST \
 		ARM_GIC_V3_PMR_SYNC_KUNIT_TEST ARM_GIC_V4_1_LOCAL_VSGI ARM_GIC_V4_1_VSGI_KUNIT_TEST ;;
 	arm-on | arm-up) printf 'CONFIG_%s=y\n' KUNIT ARM_GIC_V3_SGI_BROADCAST ARM_GIC_V3_KUNIT_TEST ;;
 	# without BUG, WARN_ON() does not put line numbers into the code
-	*-off) printf '# CONFIG_%s is not set\n' KUNIT BUG ARM_GIC_V3_SGI_BROADCAST ARM_GIC_V4_1_LOCAL_VSGI ;;
+	*-off) printf '# CONFIG_%s is not set\n' KUNIT BUG ARM_GIC_V3_SGI_BROADCAST ARM_GIC_V4_1_LOCAL_VSGI \
+		SCHED_NOTIFY_IPI ;;
 	esac
 }
 
@@ -76,36 +78,36 @@ objects() {
 users() { # HEADER FOLDER...
 	header=$1
 	shift
-	(cd "$TREE" && grep -rlE --include='*.c' "^#include [<\"]$header[>\"]" "$@") >"$PLACE/users" || :
+	(cd "$TREE" && grep -rlE --include='*.c' "^#include [<\"]${header}[>\"]" "$@") >"$PLACE/users" || :
 	[ "$(wc -l <"$PLACE/users")" -gt 8 ] || cat "$PLACE/users"
 }
 OBJECTS=$(objects)
 
-# those of OBJECTS that a configuration has: "no" names the ones it has not
+# What is not of a configuration, as a pattern of paths. For what all have, one of
+# Arm's is enough.
+not_of() { # CONFIG
+	common='^(kernel|init|include/linux/sched|include/asm-generic|drivers/cpuidle)/|linux/(sched|tick|thread_info|cpuidle)[.]h'
+	case $1 in
+	arm64-on) echo '^arch/(x86|arm|s390)/|^drivers/(idle|acpi)/' ;;
+	arm64-*) echo "^arch/(x86|arm|s390)/|^drivers/(idle|acpi)/|$common" ;;
+	arm-*) echo "^arch/(x86|arm64|s390)/|^drivers/(idle|acpi)/|$common" ;;
+	x86_64-*) echo '^arch/(arm|arm64|s390)/|irq-gic|irqchip/Kconfig' ;;
+	i386-*) echo '^arch/(arm|arm64|s390)/|irq-gic|irqchip/Kconfig|^drivers/idle/' ;;
+	esac
+}
+
+# those of OBJECTS that a configuration has
 objects_of() { # CONFIG
-	case $1 in
-	arm64-*) no='^arch/(x86|arm|s390)/' ;;
-	arm-*) no='^arch/(x86|arm64|s390)/|^drivers/(idle|acpi)/' ;;
-	*) no='^arch/(arm|arm64|s390)/|irq-gic' ;;
-	esac
-	case $1 in
-	x86_64-*) ;;
-	*) no="$no|^drivers/idle/" ;;
-	esac
+	no=$(not_of "$1")
 	for object in $OBJECTS; do
 		[ -f "$SRC/${object%.o}.c" ] && ! printf '%s\n' "$object" | grep -qE "$no" || continue
-		printf '%s\n' "$object"
+		grep -qxF "$object" "$PLACE/$1.without" || printf '%s\n' "$object"
 	done
 }
 
 # does a change of these files reach a configuration
 concerns() { # CONFIG FILES
-	case $1 in
-	arm64-*) no='^arch/(x86|arm|s390)/' ;;
-	arm-*) no='^arch/(x86|arm64|s390)/' ;;
-	*) no='^arch/(arm|arm64|s390)/|irq-gic|irqchip/Kconfig' ;;
-	esac
-	printf '%s\n' "$2" | grep -qvE "$no"
+	printf '%s\n' "$2" | grep -qvE "$(not_of "$1")"
 }
 
 if [ -d "$SRC/.git" ] || [ -f "$SRC/.git" ]; then
@@ -151,6 +153,14 @@ build() {
 	grep -E '(warning|error):' "$log" | sed "s,$SRC/,,g; s/:[0-9]*:[0-9]*:/:/" | sort -u || :
 }
 
+# afresh FOLDER: what an earlier run built there would not be built, and nothing be
+# said of it
+afresh() {
+	for object in $OBJECTS; do
+		rm -f "$PLACE/$1/$object"
+	done
+}
+
 # cell NUMBER COLUMN TEXT OUTPUT: a test and a cell of the table, passed if the file
 # OUTPUT is empty
 cell() {
@@ -189,9 +199,17 @@ send_path() { # CONFIG
 : >"$PLACE/cells"
 for config in $CONFIGS; do
 	fragment "$config" >"$PLACE/$config.config"
+	: >"$PLACE/$config.without"
+	afresh "$config"
 	say "patches: base, $config"
 	build "$config" gcc "$LOGS/0000-$config" configure >"$PLACE/$config.warnings"
-	grep '^error:' "$PLACE/$config.warnings" >"$LOGS/0000-$config.error" || :
+	# users of a header that the base cannot build so are not of this configuration
+	for object in $(objects_of "$config"); do
+		[ -f "$PLACE/$config/$object" ] || printf '%s\n' "$object"
+	done >"$PLACE/$config.missing"
+	mv "$PLACE/$config.missing" "$PLACE/$config.without"
+	grep '^error: \(allnoconfig\|sparse\)' "$PLACE/$config.warnings" >"$LOGS/0000-$config.error" || :
+	[ -n "$(objects_of "$config")" ] || echo "no object of it builds" >>"$LOGS/0000-$config.error"
 	cell 0000 "${config%-*}" "base: $config builds" "$LOGS/0000-$config.error"
 done
 
@@ -225,7 +243,7 @@ for commit in $commits; do
 		kernel_doc() { # COMMIT
 			rm -rf "$PLACE/doc"
 			mkdir -p "$PLACE/doc"
-			# shellcheck disable=SC2086
+			# shellcheck disable=SC2046,SC2086
 			git -C "$TREE" archive "$1" -- $(git -C "$TREE" ls-tree -r --name-only "$1" -- $sources) | tar -x -C "$PLACE/doc"
 			(cd "$PLACE/doc" && find . -type f -exec "$TREE/scripts/kernel-doc" -none -Wall {} + 2>&1) |
 				grep -E 'warning|error|Warning|Error' | sed 's/:[0-9]*:\{0,1\}/:/; s/:[0-9]*\( \|$\)/:\1/' | sort -u
@@ -280,6 +298,18 @@ for config in $CONFIGS; do
 	check "$config: every symbol is in the end as it was asked for" symbols "$config"
 done
 
+# what was left out of one configuration is in another
+unbuilt() {
+	for file in $touched; do
+		case $file in *.c) ;; *) continue ;; esac
+		includer=$(grep -ls "^#include \"${file##*/}\"" "$TREE/${file%/*}"/*.c | head -n 1) || :
+		[ -z "$includer" ] || file=${file%/*}/${includer##*/}
+		set -- "$PLACE"/*-on/"${file%.c}.o"
+		[ -f "$1" ] || echo "$file"
+	done
+}
+same "every touched source is built by a configuration" "" "$(unbuilt)"
+
 for config in arm64 arm; do
 	send_path "$config-off" >"$PLACE/$config.after"
 	lines=$(wc -l <"$PLACE/$config.after")
@@ -299,10 +329,13 @@ done
 
 # What clang says of the whole series, and of the base if it says anything
 for config in $CONFIGS; do
+	case $config-${LONG:-} in *-on-* | *-1) ;; *) continue ;; esac
 	say "patches: clang, $config"
+	afresh "$config-clang"
 	build "$config" clang "$LOGS/clang-$config" configure >"$PLACE/$config.clang"
 	if [ -s "$PLACE/$config.clang" ] && ! grep -q '^error:' "$PLACE/$config.clang"; then
 		git -C "$SRC" checkout -q -f --detach "$base"
+		afresh "$config-clang"
 		build "$config" clang "$LOGS/clang-$config-base" configure >"$PLACE/$config.clang.base"
 		git -C "$SRC" checkout -q -f --detach "$commit"
 	else
