@@ -29,14 +29,20 @@
 struct ipi_machine ipi;
 const char * const ipi_position_name[] = { "off", "on", "base" };
 
-static int sgi[IPI_REASONS] = { -1, -1 };
+int ipi_sgi[IPI_REASONS] = { -1, -1 };
 static atomic_uint *marker;
 
 /* What restore() puts back; only open files, as it runs in signal handlers */
 static int switch_fd = -1;
 static char switch_was;
 static int online_fd[MAX_CPUS];
+static const char *module;
 static atomic_bool loaded;
+static struct {
+	int fd;
+	char was;
+} kept[4];
+static int nr_kept;
 static int run_fd = -1, result_fd = -1, broadcast_fd = -1;
 
 static void close_module(void)
@@ -58,6 +64,8 @@ static void restore(void)
 	switch_fd = -1;
 	if (fd >= 0)
 		(void)!pwrite(fd, &switch_was, 1, 0);
+	for (i = 0; i < nr_kept; i++)
+		(void)!pwrite(kept[i].fd, &kept[i].was, 1, 0);
 	for (i = 0; i < MAX_CPUS; i++)
 		if (online_fd[i] > 0)
 			(void)!pwrite(online_fd[i], "1", 1, 0);
@@ -65,7 +73,7 @@ static void restore(void)
 		return;
 	close_module();
 	/* another thread may be in it */
-	for (i = 0; i < 50 && syscall(SYS_delete_module, MODULE, O_NONBLOCK) &&
+	for (i = 0; i < 50 && syscall(SYS_delete_module, module, O_NONBLOCK) &&
 	     (errno == EWOULDBLOCK || errno == EBUSY); i++)
 		nanosleep(&pause, NULL);
 	loaded = 0;
@@ -194,8 +202,21 @@ void ipi_switch_set(int position)
 		ksft_exit_fail_msg("cannot set " DEBUGFS "broadcast\n");
 }
 
+/* A switch, open for writing, that is put back at the end; -1 if there is none */
+int ipi_keep(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+
+	if (fd < 0)
+		return -1;
+	if (nr_kept == ARRAY_SIZE(kept) || pread(fd, &kept[nr_kept].was, 1, 0) != 1)
+		ksft_exit_fail_msg("cannot read %s\n", path);
+	kept[nr_kept++].fd = fd;
+	return fd;
+}
+
 /* 0 or -errno; -ENOENT if there is no module to load */
-int ipi_load(const char *params)
+int ipi_load_module(const char *name, const char *params)
 {
 	char path[4096];
 	ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - 64);
@@ -204,12 +225,13 @@ int ipi_load(const char *params)
 	if (len < 0)
 		return -errno;
 	path[len] = '\0';
-	snprintf(strrchr(path, '/'), 64, "/test_modules/" MODULE ".ko");
+	snprintf(strrchr(path, '/'), 64, "/test_modules/%s.ko", name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	/* an earlier test that was killed may have left it */
-	syscall(SYS_delete_module, MODULE, O_NONBLOCK);
+	syscall(SYS_delete_module, name, O_NONBLOCK);
+	module = name;
 	if (syscall(SYS_finit_module, fd, params, 0))
 		err = -errno;
 	else
@@ -218,15 +240,20 @@ int ipi_load(const char *params)
 	return err;
 }
 
+int ipi_load(const char *params)
+{
+	return ipi_load_module(MODULE, params);
+}
+
 void ipi_unload(void)
 {
 	close_module();
-	if (syscall(SYS_delete_module, MODULE, O_NONBLOCK))
-		ksft_exit_fail_msg("cannot unload " MODULE ": %s\n", strerror(errno));
+	if (syscall(SYS_delete_module, module, O_NONBLOCK))
+		ksft_exit_fail_msg("cannot unload %s: %s\n", module, strerror(errno));
 	loaded = 0;
 }
 
-static void map_marker(void)
+void ipi_map_marker(void)
 {
 	const char *text = getenv("IPI_MARK_PHYS");
 	unsigned long phys, size = sysconf(_SC_PAGESIZE);
@@ -266,8 +293,8 @@ void ipi_init(unsigned int seconds)
 	ipi_time_limit(seconds);
 }
 
-/* "IPI1:  4 5  Function call interrupts": the number of each SGI */
-static bool find_sgis(void)
+/* "IPI1:  4 5  Function call interrupts": the number of each SGI; false if not GICv3 */
+bool ipi_find_sgis(void)
 {
 	static const char * const reason[] = {
 		[IPI_CALL] = "Function call interrupts",
@@ -283,12 +310,12 @@ static bool find_sgis(void)
 		gicv3 |= !!strstr(line, " GICv3 ");
 		for (i = 0; i < IPI_REASONS; i++)
 			if (strstr(line, reason[i]))
-				sscanf(line, " IPI%d:", &sgi[i]);
+				sscanf(line, " IPI%d:", &ipi_sgi[i]);
 	}
 	free(line);
 	if (f)
 		fclose(f);
-	return gicv3 && sgi[IPI_CALL] >= 0;
+	return gicv3 && ipi_sgi[IPI_CALL] >= 0;
 }
 
 static bool irq_file_is(const char *irq, const char *name, const char *value)
@@ -308,7 +335,7 @@ static unsigned int find_call_irq(void)
 	struct dirent *d;
 	char number[16];
 
-	snprintf(number, sizeof(number), "%d", sgi[IPI_CALL]);
+	snprintf(number, sizeof(number), "%d", ipi_sgi[IPI_CALL]);
 	while (dir && (d = readdir(dir)))
 		if (irq_file_is(d->d_name, "chip_name", "GICv3") &&
 		    irq_file_is(d->d_name, "actions", "IPI") &&
@@ -329,31 +356,38 @@ static bool spans_clusters(const struct ipi_result *r)
 	return false;
 }
 
+/* The module loaded, or the program is skipped */
+void ipi_need_module(const char *name)
+{
+	int err;
+
+	if (access("/proc/modules", F_OK))
+		ksft_exit_skip("this kernel loads no modules: CONFIG_MODULES\n");
+	err = ipi_load_module(name, "");
+	if (err == -ENOENT)
+		ksft_exit_skip("no test_modules/%s.ko: build it with KDIR=\n", name);
+	if (err == -EPERM)
+		ksft_exit_skip("not allowed to load a module: locked down?\n");
+	if (err)
+		ksft_exit_fail_msg("cannot load %s.ko: %s, see the kernel log\n", name,
+				   strerror(-err));
+}
+
 /* The test module loaded and its files open, or the program is skipped */
 void ipi_begin(unsigned int seconds)
 {
 	static struct ipi_result r;
 	bool gicv3;
-	int err;
 
 	ipi_init(seconds);
-	if (access("/proc/modules", F_OK))
-		ksft_exit_skip("this kernel loads no modules: CONFIG_MODULES\n");
-	err = ipi_load("");
-	if (err == -ENOENT)
-		ksft_exit_skip("no test_modules/" MODULE ".ko: build it with KDIR=\n");
-	if (err == -EPERM)
-		ksft_exit_skip("not allowed to load a module: locked down?\n");
-	if (err)
-		ksft_exit_fail_msg("cannot load " MODULE ".ko: %s, see the kernel log\n",
-				   strerror(-err));
+	ipi_need_module(MODULE);
 	run_fd = open(DEBUGFS "run", O_WRONLY | O_CLOEXEC);
 	result_fd = open(DEBUGFS "result", O_RDONLY | O_CLOEXEC);
 	broadcast_fd = open(DEBUGFS "broadcast", O_WRONLY | O_CLOEXEC);
 	if (run_fd < 0 || result_fd < 0 || broadcast_fd < 0)
 		ksft_exit_skip("no " DEBUGFS ": debugfs is not mounted\n");
-	map_marker();
-	gicv3 = find_sgis();
+	ipi_map_marker();
+	gicv3 = ipi_find_sgis();
 	ipi_read_result(&r);
 	ipi.traced = r.traced;
 	ipi.clusters = r.model;
@@ -430,7 +464,7 @@ void ipi_forget_strays(int except)
 	}
 }
 
-static void mark(unsigned int value)
+void ipi_mark(unsigned int value)
 {
 	if (marker)
 		atomic_store(marker, value);
@@ -464,7 +498,7 @@ void ipi_bracket_begin(struct ipi_bracket *b, int sender, int reason)
 	b->sender = sender;
 	b->reason = reason;
 	before = writes_now(sender);
-	mark(0x1b000000 | b->id);
+	ipi_mark(0x1b000000 | b->id);
 	b->start = writes_now(sender);
 	b->clean = same_writes(&before, &b->start, reason);
 }
@@ -473,7 +507,7 @@ void ipi_bracket_end(struct ipi_bracket *b)
 {
 	struct ipi_cpu end = writes_now(b->sender), after;
 
-	mark(0x1e000000 | b->id);
+	ipi_mark(0x1e000000 | b->id);
 	after = writes_now(b->sender);
 	b->clean &= same_writes(&end, &after, b->reason);
 	b->irm = end.irm[b->reason] - b->start.irm[b->reason];
@@ -483,8 +517,8 @@ void ipi_bracket_end(struct ipi_bracket *b)
 void ipi_bracket_print(const struct ipi_bracket *b, const char *name,
 		       unsigned int rounds, unsigned int partial)
 {
-	if (ipi.witness && sgi[b->reason] >= 0)
-		ksft_print_msg(WITNESS_LINE, b->id, name, sgi[b->reason], b->start.affinity,
+	if (ipi.witness && ipi_sgi[b->reason] >= 0)
+		ksft_print_msg(WITNESS_LINE, b->id, name, ipi_sgi[b->reason], b->start.affinity,
 			       b->irm, b->list, rounds, partial);
 }
 
