@@ -12,8 +12,8 @@ BAD_LOG="$BAD_LOG|Call trace|Internal error|blocked for more than|Kernel panic|r
 # and what may be: virt-2.6 describes its timer so
 GOOD_LOG='arch_timer: WARNING: (Invalid trigger for IRQ[0-9]+, assuming level low|Please fix your firmware)'
 
-# programs that send nothing
-NO_WITNESS='ipi_param'
+# programs that send nothing, or nothing that they know the writes of
+NO_WITNESS='ipi_param|ipi_bench'
 
 [ $# -eq 1 ] || die "usage: verdict.sh DIR, the folder of a boot"
 [ -f "$1/facts" ] || die "$1 is not the folder of a boot: it has no file named facts"
