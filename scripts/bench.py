@@ -114,6 +114,8 @@ def collect(folder):
     for name in ("base", "version", "repository", "config_sha256", "compiler", "qemu", "accel", "smp"):
         out[name] = facts.get(name, "")
     out["qemu_machine"] = facts["machine"]
+    with open(facts["config"], encoding="utf-8") as f:
+        out["detectors"] = "CONFIG_PROVE_LOCKING=y\n" in f.readlines()
     out["cluster"] = cluster
     out["boot_seconds"] = int(facts.get("boot_seconds", 0))
     out["date"] = datetime.datetime.now().astimezone().isoformat(timespec="minutes")
@@ -319,7 +321,7 @@ figcaption { color: #444; font-size: 14px }
 table { border-collapse: collapse; font-size: 14px; margin: 1em 0; width: 100% }
 th, td { text-align: left; vertical-align: top; padding: 4px 10px 4px 0; border-bottom: 1px solid #e4e4e4 }
 th { color: #555; font-weight: 600 } td.n, th.n { text-align: right; font-variant-numeric: tabular-nums }
-details table { font-size: 13px } summary { cursor: pointer; color: #14505f } .lead { color: #444 }
+details table { font-size: 12px } details td { white-space: nowrap } summary { cursor: pointer; color: #14505f } .lead { color: #444 }
 """
 
 
@@ -418,6 +420,12 @@ def notify_summary(notify):
     return out
 
 
+def detectors(page):
+    if any(f.get("detectors") for f in page.of("facts")):
+        return " The kernel has lockdep and other detectors, whose instructions are in it."
+    return ""
+
+
 def broadcast_part(page):
     page.add("<h2>SGI broadcast: writes to ICC_SGI1R_EL1</h2>")
     data = series(page, "writes", per_round, case="all_but_self", **BROADCAST)
@@ -445,7 +453,8 @@ def broadcast_part(page):
     page.figure(cpus_plot("cost", data, "instructions, median", False), "instructions",
                 "From the call of smp_call_function_many() for all other CPUs to its return, "
                 "without waiting, with QEMU's -icount. Most of it is the queueing of the call at "
-                "each CPU, which the switch does not change. What a register write costs in time is not in it.")
+                "each CPU, which the switch does not change. What a register write costs in time "
+                "is not in it." + detectors(page))
     ref = max(r["cpus"] for r in page.of("cost", unit="instructions") if r["lab"])
     rows = [r for r in page.of("cost", unit="instructions", cpus=ref, cluster=16, **BROADCAST) if "sent" in r]
     if rows:
@@ -542,6 +551,8 @@ def report(path, files):
              '<code>make bench</code>. The lab is QEMU with TCG: counts and instructions are '
              "exact, times mean nothing there, and no hardware was used unless a part below "
              "says so.</p>")
+    for line in page.of("missing"):
+        page.missing(html.escape(line["what"]) + ".")
     summary(page)
     broadcast_part(page)
     notify_part(page)
