@@ -5,7 +5,8 @@
 # W=1 by gcc and clang and looked at by sparse, for each architecture, with the
 # switches on and off; checkpatch, kernel-doc, inlines, and each topic alone. New
 # warnings are found by comparing sets with line numbers removed. A table of
-# patch and check ends it. clang builds the whole series here; LONG, each patch.
+# patch and check ends it. clang, and gcc with the switches off or without SMP,
+# build the whole series here; with LONG, each patch.
 set -eu
 unset SMP MACHINE CPU APPEND TESTS TIMEOUT NAME TRACE IMAGE INITRD THREADS ICOUNT
 . "$(dirname "$0")/../lib.sh"
@@ -205,8 +206,11 @@ for config in $CONFIGS; do
 	fragment "$config" >"$PLACE/$config.config"
 	: >"$PLACE/$config.without"
 	afresh "$config"
-	say "patches: base, $config"
-	build "$config" gcc "$LOGS/0000-$config" configure >"$PLACE/$config.warnings"
+	build "$config" gcc "$LOGS/0000-$config" configure >"$PLACE/$config.warnings" &
+done
+say "patches: base,$(printf ' %s' $CONFIGS)"
+wait
+for config in $CONFIGS; do
 	# users of a header that the base cannot build so are not of this configuration
 	for object in $(objects_of "$config"); do
 		[ -f "$PLACE/$config/$object" ] || printf '%s\n' "$object"
@@ -263,18 +267,26 @@ for commit in $commits; do
 	changed=$(printf '%s\n' "$files" | grep -E '\.[chS]$|Kconfig|Makefile' | grep -vE '^(tools|Documentation)/') || :
 	[ -n "$changed" ] || continue
 	configure=$(printf '%s\n' "$changed" | grep -m 1 Kconfig) || :
-	for arch in $ARCHES; do
+	for compiler in gcc ${LONG:+clang}; do
 		reached=
-		for compiler in gcc ${LONG:+clang}; do
+		for config in $CONFIGS; do
+			concerns "$config" "$changed" || continue
+			# those with switches off for what is compared below, and at the end
+			case $config-$before${LONG:+-on-} in *-on-* | *-off-) ;; *) continue ;; esac
+			reached="$reached $config"
+			build "$config" "$compiler" "$LOGS/$nr-$config-$compiler" "$configure" >"$PLACE/$config.now" &
+		done
+		wait
+		for arch in $ARCHES; do
 			found=$LOGS/$nr-$arch-$compiler
 			: >"$found"
-			for config in $CONFIGS; do
-				[ "${config%-*}" = "$arch" ] && concerns "$config" "$changed" || continue
-				reached=1
-				build "$config" "$compiler" "$LOGS/$nr-$config-$compiler" "$configure" >"$PLACE/now"
-				comm -13 "$PLACE/$config.warnings" "$PLACE/now" | sed "s/^/$config: /" >>"$found"
+			of_arch=
+			for config in $reached; do
+				[ "${config%-*}" = "$arch" ] || continue
+				of_arch=1
+				comm -13 "$PLACE/$config.warnings" "$PLACE/$config.now" | sed "s/^/$config: /" >>"$found"
 			done
-			[ -z "$reached" ] ||
+			[ -z "$of_arch" ] ||
 				cell "$nr" "$arch" "$title: $arch builds by $compiler, W=1 and sparse say nothing new" "$found"
 		done
 	done
@@ -289,6 +301,18 @@ for commit in $commits; do
 			send_path "$config" >"$PLACE/$config.before"
 		done
 	fi
+done
+
+# What was not built with each patch, with the whole series
+say "patches: the whole series"
+for config in $CONFIGS; do
+	case $config in *-on) ;; *) build "$config" gcc "$LOGS/last-$config" configure >"$PLACE/$config.now" & ;; esac
+done
+wait
+for config in $CONFIGS; do
+	case $config in *-on) continue ;; esac
+	comm -13 "$PLACE/$config.warnings" "$PLACE/$config.now" >"$LOGS/last-$config.new"
+	cell last "${config%-*}" "the whole series: $config builds, W=1 and sparse say nothing new" "$LOGS/last-$config.new"
 done
 
 symbols() { # CONFIG
