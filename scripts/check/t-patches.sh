@@ -140,7 +140,7 @@ kmake() { # CONFIG COMPILER ARGS...
 }
 
 # build CONFIG COMPILER LOG [configure]: what the compiler and sparse say of what
-# had to be built again, on stdout
+# had to be built again in the folders of the series, on stdout
 build() {
 	log=$3
 	# without one, make would build all of the kernel
@@ -155,7 +155,10 @@ build() {
 	# shellcheck disable=SC2086
 	kmake "$@" $wanted >"$log" 2>&1 || echo "error: does not build, see $log"
 	! grep -q 'is not available or not up to date' "$log" || echo "error: sparse did not run"
-	grep -E '(warning|error):' "$log" | sed "s,$SRC/,,g; s/:[0-9]*:[0-9]*:/:/" | sort -u || :
+	sed "s,$SRC/,,g; s,^[.][.]/tree/,,; s/:[0-9]*:[0-9]*:/:/" "$log" | awk -v dirs="$(dirname $OBJECTS $touched | sort -u)" '
+		BEGIN { n = split(dirs, dir, "\n"); for (i = 1; i <= n; i++) ours[dir[i]] = 1 }
+		/(warning|error):/ { file = $1; sub(/\/[^\/]*$/, "", file); if (file in ours) print }
+	' | sort -u
 }
 
 # afresh FOLDER: what an earlier run built there would not be built, and nothing be
@@ -241,8 +244,8 @@ for commit in $commits; do
 		>"$LOGS/$nr-checkpatch" 2>&1 || echo "checkpatch has findings" >>"$LOGS/$nr-checkpatch"
 	cell "$nr" checkpatch "$title: checkpatch --strict --codespell" "$LOGS/$nr-checkpatch"
 
-	# an inline in a .c file is for the compiler to decide
-	awk '/^\+\+\+ / { c = /\.c$/ } c && /^\+.*[^_a-z]inline[^_a-z]/' "$patch" >"$LOGS/$nr-inline"
+	# an inline in a .c file is for the compiler to decide, but for a stub
+	awk '/^\+\+\+ / { c = /\.c$/ } c && /^\+.*[^_a-z]inline[^_a-z]/ && !/\{ *\}$/' "$patch" >"$LOGS/$nr-inline"
 	cell "$nr" inline "$title: no inline in a source" "$LOGS/$nr-inline"
 
 	files=$(git -C "$TREE" diff-tree -r --name-only --no-commit-id "$commit")
