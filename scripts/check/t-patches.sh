@@ -254,8 +254,11 @@ for commit in $commits; do
 		kernel_doc() { # COMMIT
 			rm -rf "$PLACE/doc"
 			mkdir -p "$PLACE/doc"
-			# shellcheck disable=SC2046,SC2086
-			git -C "$TREE" archive "$1" -- $(git -C "$TREE" ls-tree -r --name-only "$1" -- $sources) | tar -x -C "$PLACE/doc"
+			# shellcheck disable=SC2086
+			there=$(git -C "$TREE" ls-tree -r --name-only "$1" -- $sources)
+			[ -n "$there" ] || return 0
+			# shellcheck disable=SC2086
+			git -C "$TREE" archive "$1" -- $there | tar -x -C "$PLACE/doc"
 			(cd "$PLACE/doc" && find . -type f -exec "$TREE/scripts/kernel-doc" -none -Wall {} + 2>&1) |
 				grep -E 'warning|error|Warning|Error' | sed 's/:[0-9]*:\{0,1\}/:/; s/:[0-9]*\( \|$\)/:\1/' | sort -u
 		}
