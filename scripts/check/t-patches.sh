@@ -32,11 +32,12 @@ touched=$(git -C "$TREE" diff --name-only "$base..ipi" -- '*.c' '*.h' | grep -v 
 ARCHES="arm64 arm x86_64 i386"
 CONFIGS="arm64-on arm64-off arm-on arm-off arm-up x86_64-on x86_64-off i386-on i386-off i386-up"
 
-# what each configuration asks for; those without SMP have all switches that are left
+# what each configuration asks for; the switches need SMP
 fragment() { # CONFIG
 	printf 'CONFIG_%s=y\n' EXPERT PREEMPT PROC_FS SYSFS
 	case $1 in
 	arm64-*) printf 'CONFIG_%s=y\n' ARM64_PSEUDO_NMI ARM_GIC_V3_IPI_ISHST NUMA ;;
+	arm-up) printf 'CONFIG_%s=y\n' MMU ARCH_MULTI_V7 ARCH_VIRT KUNIT ;;
 	arm-*) printf 'CONFIG_%s=y\n' MMU ARCH_MULTI_V7 ARCH_VIRT ARM_GIC_V3_IPI_ISHST ;;
 	x86_64-*) printf 'CONFIG_%s=y\n' 64BIT CPU_IDLE NO_HZ_IDLE HIGH_RES_TIMERS ;;
 	i386-*) printf 'CONFIG_%s=y\n' CPU_IDLE NO_HZ_IDLE HIGH_RES_TIMERS && echo '# CONFIG_64BIT is not set' ;;
@@ -48,7 +49,7 @@ fragment() { # CONFIG
 	case $1 in
 	arm64-on) printf 'CONFIG_%s=y\n' KUNIT ARM_GIC_V3_SGI_BROADCAST ARM_GIC_V3_KUNIT_TEST \
 		ARM_GIC_V3_PMR_SYNC_KUNIT_TEST ARM_GIC_V4_1_LOCAL_VSGI ARM_GIC_V4_1_VSGI_KUNIT_TEST ;;
-	arm-on | arm-up) printf 'CONFIG_%s=y\n' KUNIT ARM_GIC_V3_SGI_BROADCAST ARM_GIC_V3_KUNIT_TEST ;;
+	arm-on) printf 'CONFIG_%s=y\n' KUNIT ARM_GIC_V3_SGI_BROADCAST ARM_GIC_V3_KUNIT_TEST ;;
 	# without BUG, WARN_ON() does not put line numbers into the code
 	*-off) printf '# CONFIG_%s is not set\n' KUNIT BUG ARM_GIC_V3_SGI_BROADCAST ARM_GIC_V4_1_LOCAL_VSGI ;;
 	esac
