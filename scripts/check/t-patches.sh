@@ -384,7 +384,7 @@ done
 : >"$LOGS/symbols"
 git -C "$TREE" diff "$base..ipi" -- '*.c' '*.h' '*.S' '*Kconfig*' '*Makefile' ':!tools' |
 	awk '/^\+/ { while (match($0, /CONFIG_[A-Z0-9_]+/)) { print substr($0, RSTART + 7, RLENGTH - 7); $0 = substr($0, RSTART + RLENGTH) } }
-		/^\+[ \t]+(depends on|select|imply|default|visible if|prompt|bool|tristate|def_bool)/ { sub(/#.*/, ""); gsub(/"[^"]*"/, ""); n = split($0, w, /[^A-Z0-9_]+/); for (i = 1; i <= n; i++) if (w[i] ~ /^[A-Z0-9_]*[A-Z][A-Z0-9_]*$/ && length(w[i]) > 2) print w[i] }' |
+	' |
 	sort -u | while read -r symbol; do
 		grep -rqE --include='Kconfig*' "^[[:space:]]*(menu)?config $symbol\$" "$TREE/arch" "$TREE/drivers" \
 			"$TREE/init" "$TREE/kernel" "$TREE/lib" "$TREE/mm" "$TREE/fs" "$TREE/net" "$TREE/security" "$TREE/block" "$TREE/certs" "$TREE/crypto" "$TREE/virt" "$TREE/sound" "$TREE/ipc" "$TREE/usr" ||
