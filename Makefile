@@ -62,7 +62,8 @@ distclean:	## clean, and remove downloads and ccache, which all clones share
 	@$(S)/clean.sh --cache
 
 #help
-#help Variables: BASE=mainline, ARCH=arm64, SMP=64, MACHINE=virt or virt-2.6 (8 CPUs a
-#help cluster), CPU=, APPEND="kernel command line", KSRC=<git tree or tarball> with
-#help REF=<commit> for your own source, OUT=<folder> for build/, JOBS=, TIMEOUT=<seconds>,
-#help DISCARD=1 (tree, clean: throw away work in the tree that is not in patches/)
+#help Variables: BASE=mainline, ARCH=arm64 (or arm, x86_64, i386), SMP=64, MACHINE=virt or
+#help virt-2.6 (8 CPUs a cluster), CPU=, APPEND="kernel command line", KSRC=<git tree or
+#help tarball> with REF=<commit> for your own source, OUT=<folder> for build/, JOBS=,
+#help TIMEOUT=<seconds>, DISCARD=1 (tree, clean: throw away work in the tree that is not in
+#help patches/)

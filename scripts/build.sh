@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 # Configure and build the lab kernel, the selftests and the initramfs in KOUT.
+# VARIANT=livepatch, ...: another kernel, with selftests/ipi/qemu/variant-....config.
 # IPI_UNPATCHED=1: for a tree without the series. Its symbols are not asked for,
 # and the selftests are those of this repository.
 set -eu
@@ -34,13 +35,24 @@ lab_header() {
 	export KCFLAGS="-include $KOUT/$LAB_HEADER"
 }
 
+# a variant's lines take the place of others
 fragment() {
+	whole_fragment | awk '
+		{ name = "" }
+		/^CONFIG_[A-Za-z0-9_]+=/ { name = $0; sub(/=.*/, "", name) }
+		/^# CONFIG_[A-Za-z0-9_]+ is not set/ { name = $2 }
+		{ line[NR] = $0; of[NR] = name; last[name] = NR }
+		END { for (i = 1; i <= NR; i++) if (of[i] == "" || last[of[i]] == i) print line[i] }'
+}
+
+whole_fragment() {
 	if [ -n "${IPI_UNPATCHED:-}" ]; then
 		sed '/^# series/,$d' "$SELFTESTS/qemu/$ARCH.config"
 	else
 		cat "$SELFTESTS/qemu/$ARCH.config"
 	fi
 	cat "$SELFTESTS/qemu/kernel.config" "$SELFTESTS/config"
+	[ -z "$VARIANT" ] || cat "$SELFTESTS/qemu/variant-$VARIANT.config"
 }
 
 # names what the fragment wants and .config has otherwise
@@ -70,6 +82,9 @@ selftests() {
 		LDFLAGS=-static INSTALL_PATH="$install" install
 	[ -z "${IPI_UNPATCHED:-}" ] || rm -rf "$in_tree"
 	"${CROSS}gcc" -static -O2 -Wall -o "$KOUT/lab-init" "$SELFTESTS/qemu/init.c"
+	case $ARCH in
+	x86_64 | i386) gcc -O2 -Wall -o "$KOUT/lab-tsc" "$SELFTESTS/qemu/tsc.c" ;;
+	esac
 }
 
 initramfs() {

@@ -154,6 +154,15 @@ case $ARCH:" $ARCHES" in
 esac
 [ -n "$known" ] || die "unknown ARCH=$ARCH; known: ${ARCHES% }"
 
+# another kernel of that architecture, with what is in its file as well
+VARIANT=${VARIANT:-}
+case $VARIANT in
+*[!a-z0-9_]*) known= ;;
+*) known=1 ;;
+esac
+[ -n "$known" ] && { [ -z "$VARIANT" ] || [ -f "$TOP/selftests/ipi/qemu/variant-$VARIANT.config" ]; } ||
+	die "unknown VARIANT=$VARIANT; known: $(cd "$TOP/selftests/ipi/qemu" && echo variant-*.config | sed 's/variant-//g; s/[.]config//g')"
+
 [ -n "${XDG_CACHE_HOME:-}${HOME:-}" ] || die "no home folder: set XDG_CACHE_HOME"
 CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/ipi-series
 
@@ -188,4 +197,4 @@ if [ -n "$KSRC" ]; then
 	WORK=$OUT/ksrc-$(printf '%s %s %s' "$BASE" "$KSRC" "$REF" | cksum | cut -d ' ' -f 1)
 fi
 TREE=$WORK/tree
-KOUT=$WORK/$ARCH
+KOUT=$WORK/$ARCH${VARIANT:+.$VARIANT}

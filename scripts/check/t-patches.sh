@@ -47,11 +47,13 @@ fragment() { # CONFIG
 	*) echo CONFIG_SMP=y ;;
 	esac
 	case $1 in
+	x86_64-on | i386-on) printf 'CONFIG_%s=y\n' SCHED_NOTIFY_IPI SCHED_NOTIFY_IPI_DEFAULT_ON ;;
 	arm64-on) printf 'CONFIG_%s=y\n' KUNIT ARM_GIC_V3_SGI_BROADCAST ARM_GIC_V3_KUNIT_TEST \
 		ARM_GIC_V3_PMR_SYNC_KUNIT_TEST ARM_GIC_V4_1_LOCAL_VSGI ARM_GIC_V4_1_VSGI_KUNIT_TEST ;;
 	arm-on) printf 'CONFIG_%s=y\n' KUNIT ARM_GIC_V3_SGI_BROADCAST ARM_GIC_V3_KUNIT_TEST ;;
 	# without BUG, WARN_ON() does not put line numbers into the code
-	*-off) printf '# CONFIG_%s is not set\n' KUNIT BUG ARM_GIC_V3_SGI_BROADCAST ARM_GIC_V4_1_LOCAL_VSGI ;;
+	*-off) printf '# CONFIG_%s is not set\n' KUNIT BUG ARM_GIC_V3_SGI_BROADCAST ARM_GIC_V4_1_LOCAL_VSGI \
+		SCHED_NOTIFY_IPI ;;
 	esac
 }
 
@@ -88,11 +90,11 @@ OBJECTS=$(objects)
 not_of() { # CONFIG
 	common='^(kernel|init|include/linux/sched|include/asm-generic|drivers/cpuidle)/|linux/(sched|tick|thread_info|cpuidle)[.]h'
 	case $1 in
-	arm64-on) echo '^arch/(x86|arm|s390)/|^drivers/(idle|acpi)/' ;;
-	arm64-*) echo "^arch/(x86|arm|s390)/|^drivers/(idle|acpi)/|$common" ;;
-	arm-*) echo "^arch/(x86|arm64|s390)/|^drivers/(idle|acpi)/|$common" ;;
-	x86_64-*) echo '^arch/(arm|arm64|s390)/|irq-gic|irqchip/Kconfig' ;;
-	i386-*) echo '^arch/(arm|arm64|s390)/|irq-gic|irqchip/Kconfig|^drivers/idle/' ;;
+	arm64-on) echo '^arch/(x86|arm|s390|parisc)/|^drivers/(idle|acpi)/' ;;
+	arm64-*) echo "^arch/(x86|arm|s390|parisc)/|^drivers/(idle|acpi)/|$common" ;;
+	arm-*) echo "^arch/(x86|arm64|s390|parisc)/|^drivers/(idle|acpi)/|$common" ;;
+	x86_64-*) echo '^arch/(arm|arm64|s390|parisc)/|irq-gic|irqchip/Kconfig' ;;
+	i386-*) echo '^arch/(arm|arm64|s390|parisc)/|irq-gic|irqchip/Kconfig|^drivers/idle/' ;;
 	esac
 }
 

@@ -26,7 +26,9 @@ built() {
 		[ -x "$1/$program" ] || { echo "$1/$program is missing"; return 1; }
 		"${CROSS}objdump" -f "$1/$program" >/dev/null || return 1
 	done
-	[ -f "$1/test_modules/ipi_test.ko" ] || { echo "$1/test_modules/ipi_test.ko is missing"; return 1; }
+	for module in ipi_test notify_test notify_livepatch; do
+		[ -f "$1/test_modules/$module.ko" ] || { echo "$1/test_modules/$module.ko is missing"; return 1; }
+	done
 }
 
 no_warning() {
