@@ -3,7 +3,8 @@
 # Configure and build the lab kernel, the selftests and the initramfs in KOUT.
 # VARIANT=livepatch, ...: another kernel, with selftests/ipi/qemu/variant-....config.
 # IPI_UNPATCHED=1: for a tree without the series. Its symbols are not asked for,
-# and the selftests are those of this repository.
+# and the selftests are those of this repository. IPI_PLAIN=1: no KUnit, lockdep
+# and the like.
 set -eu
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/arch.sh"
@@ -53,6 +54,11 @@ whole_fragment() {
 	fi
 	cat "$SELFTESTS/qemu/kernel.config" "$SELFTESTS/config"
 	[ -z "$VARIANT" ] || cat "$SELFTESTS/qemu/variant-$VARIANT.config"
+}
+
+# without what would be measured along
+plain_fragment() {
+	fragment | sed '/^# Tests/,/^$/d; /^# Detectors/,/STALL_TIMEOUT/d; /_KUNIT_TEST=/d; /^CONFIG_KVM=/d; /^CONFIG_VIRTUALIZATION=/d'
 }
 
 # names what the fragment wants and .config has otherwise
@@ -105,7 +111,7 @@ initramfs() {
 }
 
 lab_header
-fragment >"$FRAGMENT"
+"${IPI_PLAIN:+plain_}fragment" >"$FRAGMENT"
 KCONFIG_ALLCONFIG=$FRAGMENT
 export KCONFIG_ALLCONFIG
 step config kmake -C "$TREE" allnoconfig

@@ -14,7 +14,7 @@ fi
 export LONG
 
 # what needs no kernel comes first
-[ $# -gt 0 ] || set -- lint base tree clean checkpatch refresh docs dist send patches barrier doorbell run selftests pmr vsgi lab arm notify message mutants
+[ $# -gt 0 ] || set -- lint base tree clean checkpatch refresh docs dist send patches barrier doorbell run selftests pmr vsgi lab arm notify message bench mutants
 
 take_lock check
 logs=$OUT/check

@@ -22,11 +22,12 @@ for set in "$@"; do
 	lab-arm) wanted="$wanted $lab gcc-arm-linux-gnueabihf libc6-dev-armhf-cross qemu-system-arm" ;;
 	lab-x86) wanted="$wanted $lab $x86" ;;
 	check) wanted="$wanted $x86 shellcheck sparse codespell coccinelle clang-19 python3-ply python3-git python3-sphinx python3-sphinx-rtd-theme gcc-aarch64-linux-gnu gcc-arm-linux-gnueabihf libc6-dev-armhf-cross" ;;
+	bench) wanted="$wanted gnuplot-nox python3" ;;
 	send) wanted="$wanted b4 git-filter-repo perl codespell python3-ply python3-git" ;;
-	*) die "unknown set $set; known: base lab check send" ;;
+	*) die "unknown set $set; known: base lab check send bench" ;;
 	esac
 done
-[ -n "$wanted" ] || die "name a set: base lab check send"
+[ -n "$wanted" ] || die "name a set: base lab check send bench"
 
 if ! command -v dpkg-query >/dev/null 2>&1 || ! command -v apt-get >/dev/null 2>&1; then
 	say "not a Debian system, nothing installed; Debian's names for what is needed:$wanted"

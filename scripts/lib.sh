@@ -197,4 +197,5 @@ if [ -n "$KSRC" ]; then
 	WORK=$OUT/ksrc-$(printf '%s %s %s' "$BASE" "$KSRC" "$REF" | cksum | cut -d ' ' -f 1)
 fi
 TREE=$WORK/tree
-KOUT=$WORK/$ARCH${VARIANT:+.$VARIANT}
+# IPI_PLAIN=1: a kernel without tests and detectors, for figures
+KOUT=$WORK/$ARCH${VARIANT:+.$VARIANT}${IPI_PLAIN:+-plain}

@@ -12,8 +12,8 @@ BAD_LOG="$BAD_LOG|non-responsive CSD lock|csd: |Call trace|Internal error|blocke
 # and what may be: virt-2.6 describes its timer so
 GOOD_LOG='arch_timer: WARNING: (Invalid trigger for IRQ[0-9]+, assuming level low|Please fix your firmware)'
 
-# programs that send nothing
-NO_WITNESS='ipi_param'
+# programs that send nothing, or nothing that they know the writes of
+NO_WITNESS='ipi_param|ipi_bench'
 # and those whose witness takes a GICv3
 NO_GIC='ipi_call|ipi_hotplug|ipi_membarrier|ipi_message'
 

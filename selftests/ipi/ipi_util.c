@@ -34,13 +34,18 @@ const char * const ipi_position_name[] = { "off", "on", "base" };
 static const char *module = "ipi_test";
 static const char *switch_file = "/sys/module/irqchip/parameters/gicv3_sgi_broadcast";
 
-static int sgi[IPI_REASONS] = { -1, -1 };
+int ipi_sgi[IPI_REASONS] = { -1, -1 };
 
 /* What restore() puts back; only open files, as it runs in signal handlers */
 static int switch_fd = -1;
 static char switch_was;
 static int online_fd[MAX_CPUS];
 static atomic_bool loaded;
+static struct {
+	int fd;
+	char was;
+} kept[4];
+static int nr_kept;
 static int run_fd = -1, result_fd = -1, broadcast_fd = -1;
 
 static void close_module(void)
@@ -62,6 +67,8 @@ static void restore(void)
 	switch_fd = -1;
 	if (fd >= 0)
 		(void)!pwrite(fd, &switch_was, 1, 0);
+	for (i = 0; i < nr_kept; i++)
+		(void)!pwrite(kept[i].fd, &kept[i].was, 1, 0);
 	for (i = 0; i < MAX_CPUS; i++)
 		if (online_fd[i] > 0)
 			(void)!pwrite(online_fd[i], "1", 1, 0);
@@ -198,6 +205,19 @@ void ipi_switch_set(int position)
 		ksft_exit_fail_msg("cannot set " DEBUGFS "broadcast\n");
 }
 
+/* A switch, open for writing, that is put back at the end; -1 if there is none */
+int ipi_keep(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+
+	if (fd < 0)
+		return -1;
+	if (nr_kept == ARRAY_SIZE(kept) || pread(fd, &kept[nr_kept].was, 1, 0) != 1)
+		ksft_exit_fail_msg("cannot read %s\n", path);
+	kept[nr_kept++].fd = fd;
+	return fd;
+}
+
 /* 0 or -errno; -ENOENT if there is no module to load */
 int ipi_load_module(const char *name, const char *params)
 {
@@ -313,8 +333,8 @@ void ipi_init(unsigned int seconds)
 	ipi_time_limit(seconds);
 }
 
-/* "IPI1:  4 5  Function call interrupts": the number of each SGI */
-static bool find_sgis(void)
+/* "IPI1:  4 5  Function call interrupts": the number of each SGI; false if not GICv3 */
+bool ipi_find_sgis(void)
 {
 	static const char * const reason[] = {
 		[IPI_CALL] = "Function call interrupts",
@@ -330,12 +350,12 @@ static bool find_sgis(void)
 		gicv3 |= !!strstr(line, " GICv3 ");
 		for (i = 0; i < IPI_REASONS; i++)
 			if (strstr(line, reason[i]))
-				sscanf(line, " IPI%d:", &sgi[i]);
+				sscanf(line, " IPI%d:", &ipi_sgi[i]);
 	}
 	free(line);
 	if (f)
 		fclose(f);
-	return gicv3 && sgi[IPI_CALL] >= 0;
+	return gicv3 && ipi_sgi[IPI_CALL] >= 0;
 }
 
 static bool irq_file_is(const char *irq, const char *name, const char *value)
@@ -355,7 +375,7 @@ static unsigned int find_call_irq(void)
 	struct dirent *d;
 	char number[16];
 
-	snprintf(number, sizeof(number), "%d", sgi[IPI_CALL]);
+	snprintf(number, sizeof(number), "%d", ipi_sgi[IPI_CALL]);
 	while (dir && (d = readdir(dir)))
 		if (irq_file_is(d->d_name, "chip_name", "GICv3") &&
 		    irq_file_is(d->d_name, "actions", "IPI") &&
@@ -409,7 +429,7 @@ void ipi_begin(unsigned int seconds)
 	broadcast_fd = open(DEBUGFS "broadcast", O_WRONLY | O_CLOEXEC);
 	if (run_fd < 0 || result_fd < 0 || broadcast_fd < 0)
 		ksft_exit_skip("no " DEBUGFS ": debugfs is not mounted\n");
-	gicv3 = find_sgis();
+	gicv3 = ipi_find_sgis();
 	ipi_read_result(&r);
 	ipi.traced = r.traced;
 	ipi.clusters = r.model;
@@ -533,8 +553,8 @@ void ipi_bracket_end(struct ipi_bracket *b)
 void ipi_bracket_print(const struct ipi_bracket *b, const char *name,
 		       unsigned int rounds, unsigned int partial)
 {
-	if (ipi.witness && sgi[b->reason] >= 0)
-		ksft_print_msg(WITNESS_LINE, b->id, name, sgi[b->reason], b->start.affinity,
+	if (ipi.witness && ipi_sgi[b->reason] >= 0)
+		ksft_print_msg(WITNESS_LINE, b->id, name, ipi_sgi[b->reason], b->start.affinity,
 			       b->irm, b->list, rounds, partial);
 }
 

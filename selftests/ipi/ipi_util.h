@@ -56,11 +56,17 @@ extern const char * const ipi_position_name[];
 
 #define NO_SWITCH "no irqchip.gicv3_sgi_broadcast: not GICv3 or kernel without the patch"
 
+extern int ipi_sgi[IPI_REASONS];	/* SGI numbers, or -1 */
+
 void ipi_use(const char *module_name, const char *file);
 int ipi_load_module(const char *name, const char *params);
 int ipi_load(const char *params);
 void ipi_load_or_skip(void);
 void ipi_unload(void);
+int ipi_keep(const char *path);
+bool ipi_find_sgis(void);
+/* seen by the host of the lab */
+void ipi_mark(unsigned int value);
 void ipi_init(unsigned int seconds);
 void ipi_begin(unsigned int seconds);
 void ipi_time_limit(unsigned int seconds);
@@ -95,8 +101,5 @@ void ipi_bracket_print(const struct ipi_bracket *b, const char *name,
 		       unsigned int rounds, unsigned int partial);
 
 bool ipi_run(const struct ipi_run *run);
-
-/* Seen by the host of the lab */
-void ipi_mark(unsigned int value);
 
 #endif
