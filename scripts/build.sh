@@ -87,6 +87,9 @@ selftests() {
 	kmake -C "$TREE/tools/testing/selftests" TARGETS=ipi FORCE_TARGETS=1 KDIR="$KOUT" \
 		LDFLAGS=-static INSTALL_PATH="$install" install
 	[ -z "${IPI_UNPATCHED:-}" ] || rm -rf "$in_tree"
+	# the kernel's own, where the variant has it
+	[ ! -f "$KOUT/kernel/scftorture.ko" ] ||
+		cp "$KOUT/kernel/scftorture.ko" "$KOUT/kernel/torture.ko" "$install/ipi/test_modules/"
 	"${CROSS}gcc" -static -O2 -Wall -o "$KOUT/lab-init" "$SELFTESTS/qemu/init.c"
 	case $ARCH in
 	x86_64 | i386) gcc -O2 -Wall -o "$KOUT/lab-tsc" "$SELFTESTS/qemu/tsc.c" ;;

@@ -8,11 +8,6 @@ unset SMP MACHINE CPU APPEND TESTS TIMEOUT NAME TRACE IMAGE INITRD THREADS ICOUN
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/tap.sh"
 
-if [ -z "${LONG:-}" ]; then
-	skip "boots on x86_64 and i386" "make check-long runs them"
-	tap_done
-	exit
-fi
 S=$TOP/scripts
 "$S/tree.sh" >&2
 tmp=$(mktemp -d)
@@ -72,39 +67,52 @@ for arch in x86_64 i386; do
 	fi
 	grep -h '# notify ' "$dir/results.ktap" | sed 's/^ *# notify/#/' || :
 
-	boot $arch "idle=poll" SMP=2 TESTS=ipi_notify APPEND=idle=poll
-	check "... cpu_idle_poll(): the table" passed "cpu_idle_poll.$position.table"
-
-	if [ -n "${LONG:-}" ]; then
-		# a million calls from three CPUs
-		boot $arch "storms of a million calls" TESTS=ipi_notify TIMEOUT=3600 APPEND=IPI_NOTIFY_STORM=333334
-	fi
-
 	if ! has_flag; then
-		skip "$arch, the re-check after MONITOR" "no TIF_NOTIFY_IPI in this tree"
+		skip "$arch, the switch, and the re-check after MONITOR" "no TIF_NOTIFY_IPI in this tree"
 		continue
 	fi
 	check "... the boot line says that it is on, and why" said "TIF_NOTIFY_IPI: on (default)"
-	boot $arch "smp.notify_ipi=0" SMP=2 TESTS=ipi_param APPEND=smp.notify_ipi=0
-	check "... the boot line says that it is off, and why" said "TIF_NOTIFY_IPI: off (smp.notify_ipi=0)"
-	check "... and so does the parameter" grep -qx "# fact switch.notify_ipi=N" "$dir/results.ktap"
-	boot $arch "smp.notify_ipi=maybe" SMP=2 TESTS=ipi_param APPEND=smp.notify_ipi=maybe
-	check "... one line names the bad value" said "\`maybe' invalid for parameter \`smp.notify_ipi'"
-	check "... and the default stands" said "TIF_NOTIFY_IPI: on (default)"
-
 	need=$(tif TIF_NEED_RESCHED)
 	notify=$(tif TIF_NOTIFY_IPI)
 	check "$arch, mwait_idle(): the re-check after MONITOR is one test of both bits" \
 		both_bits "$WORK/$arch/arch/x86/kernel/process.o"
 	check "$arch, mwait_idle_with_hints(): the same" \
 		both_bits "$WORK/$arch/kselftest_install/ipi/test_modules/notify_test.ko"
+
+	# one kernel's answer to its command line is the other's
+	[ $arch = x86_64 ] || [ -n "${LONG:-}" ] || continue
+	boot $arch "idle=poll" SMP=2 TESTS=ipi_notify APPEND=idle=poll
+	check "... cpu_idle_poll(): the table" passed "cpu_idle_poll.$position.table"
+	boot $arch "smp.notify_ipi=0" SMP=2 TESTS=ipi_param APPEND=smp.notify_ipi=0
+	check "... the boot line says that it is off, and why" said "TIF_NOTIFY_IPI: off (smp.notify_ipi=0)"
+	check "... and so does the parameter" grep -qx "# fact switch.notify_ipi=N" "$dir/results.ktap"
+	boot $arch "smp.notify_ipi=maybe" SMP=2 TESTS=ipi_param APPEND=smp.notify_ipi=maybe
+	check "... one line names the bad value" said "\`maybe' invalid for parameter \`smp.notify_ipi'"
+	check "... and the default stands" said "TIF_NOTIFY_IPI: on (default)"
 done
 
 if [ -n "${LONG:-}" ]; then
-	VARIANT=livepatch ARCH=x86_64 "$S/build.sh" >&2
-	boot x86_64 "live patching" VARIANT=livepatch TESTS=ipi_notify TIMEOUT=600
+	# a million calls from three CPUs
+	for arch in x86_64 i386; do
+		boot $arch "storms of a million calls" TESTS=ipi_notify TIMEOUT=3600 APPEND=IPI_NOTIFY_STORM=333334
+	done
+	boot x86_64 threadirqs TESTS=ipi_notify TIMEOUT=900 APPEND=threadirqs
+
+	# variant NAME TEXT: ipi_notify on another kernel
+	variant() {
+		VARIANT=$1 ARCH=x86_64 "$S/build.sh" >&2
+		boot x86_64 "$2" VARIANT="$1" TESTS=ipi_notify TIMEOUT=1800
+	}
+	variant livepatch "live patching"
 	for path in hlt poll_idle.no_tick mwait.tick cpu_idle_poll; do
 		check "... $path: a transition ends" passed "$path.$position.livepatch"
 	done
+	variant rt PREEMPT_RT
+	variant kcsan KCSAN
+	variant lazy "PREEMPT_LAZY, scftorture"
+	check "... scftorture came to its end" passed "cpu_idle_poll.$position.scftorture"
+else
+	skip "storms of a million calls, threadirqs, live patching, PREEMPT_RT, KCSAN, PREEMPT_LAZY, scftorture" \
+		"make check-long runs them"
 fi
 tap_done

@@ -50,6 +50,7 @@
 #define SHORT		100	/* calls of one type */
 #define ATTEMPTS	3
 #define STORM		5000
+#define TORTURE_S	10
 
 enum { HLT, ALL, POLL, MWAIT };
 
@@ -575,6 +576,11 @@ static bool hotplug_under_load(void)
 	return ok && i > 0;
 }
 
+static bool unload(const char *name)
+{
+	return done(syscall(SYS_delete_module, name, 0) ? -errno : 0, name);
+}
+
 static bool livepatch_is(const char *file, char value)
 {
 	char path[100], *text;
@@ -606,9 +612,36 @@ static bool run_livepatch(void)
 	ok &= fd >= 0 && write(fd, "0", 1) == 1;
 	close(fd);
 	ok &= livepatch_is("transition", '\0') && !strstr(read_all("/proc/version"), MARK);
-	if (syscall(SYS_delete_module, "notify_livepatch", 0))
-		ok = done(-errno, "unload notify_livepatch");
-	return ok;
+	return unload("notify_livepatch") && ok;
+}
+
+/* The kernel's own torture test of call functions, for a while; it says how it went */
+static bool run_scftorture(void)
+{
+	int log = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	char line[8192];
+	bool ok, success = false;
+	ssize_t len;
+
+	if (log < 0 || lseek(log, 0, SEEK_END) < 0)
+		return done(-errno, "/dev/kmsg");
+	if (!done(ipi_load_module("torture", ""), "torture.ko"))
+		return false;
+	ok = done(ipi_load_module("scftorture", "stat_interval=5"), "scftorture.ko");
+	if (ok)
+		sleep(TORTURE_S);
+	ok = ok && unload("scftorture");
+	ok &= unload("torture");
+	/* EPIPE: lines were lost, read on */
+	while ((len = read(log, line, sizeof(line) - 1)) > 0 || errno == EPIPE) {
+		line[len > 0 ? len : 0] = '\0';
+		if (strstr(line, "End of test: SUCCESS"))
+			success = true;
+	}
+	close(log);
+	if (ok && !success)
+		ksft_print_msg("scftorture did not end with SUCCESS, see the kernel log\n");
+	return ok && success;
 }
 
 static bool set_stale(int kind)
@@ -650,15 +683,15 @@ static bool set_path(const struct path *p)
 }
 
 enum {
-	TABLE, LEFT, TYPES, FUTEX, BEHIND, STORMS, RCU, HOTPLUG, INJECT, LIVEPATCH, STALE_IDLE,
-	STALE_BUSY, NR_TESTS,
+	TABLE, LEFT, TYPES, FUTEX, BEHIND, STORMS, RCU, HOTPLUG, INJECT, LIVEPATCH, TORTURE,
+	STALE_IDLE, STALE_BUSY, NR_TESTS,
 };
 
 static const char * const tests[] = {
 	[TABLE] = "table", [LEFT] = "no_flag_left", [TYPES] = "call_types",
 	[FUTEX] = "futex_wake", [BEHIND] = "wakeup_behind_a_call", [STORMS] = "storm",
 	[RCU] = "expedited_rcu", [HOTPLUG] = "hotplug_under_load", [INJECT] = "idle_injection",
-	[LIVEPATCH] = "livepatch", [STALE_IDLE] = "stale_notify_idle",
+	[LIVEPATCH] = "livepatch", [TORTURE] = "scftorture", [STALE_IDLE] = "stale_notify_idle",
 	[STALE_BUSY] = "stale_notify_busy",
 };
 
@@ -683,6 +716,7 @@ static bool run_test(int test, const struct path *p, int position, const char *n
 	case HOTPLUG: return hotplug_under_load();
 	case INJECT: return done(command_on_target("inject=1 rounds=100 gap=2000"), "inject");
 	case LIVEPATCH: return run_livepatch();
+	case TORTURE: return run_scftorture();
 	case STALE_IDLE: return set_stale(1);
 	default: return set_stale(2);
 	}
@@ -699,6 +733,8 @@ static const char *why_skip(int test, const struct path *p, int position)
 		return "this path is left all the time";
 	if (test == LIVEPATCH && access("/sys/kernel/livepatch", F_OK))
 		return "no CONFIG_LIVEPATCH";
+	if (test == TORTURE && !ipi_has_module("scftorture"))
+		return "no scftorture.ko and torture.ko in test_modules";
 	if (test == HOTPLUG && !ipi_can_offline(target))
 		return "this CPU cannot go offline";
 	return NULL;

@@ -218,20 +218,37 @@ int ipi_keep(const char *path)
 	return fd;
 }
 
-/* 0 or -errno; -ENOENT if there is no module to load */
-int ipi_load_module(const char *name, const char *params)
+/* A module that was built with the tests, or -errno */
+static int open_module(const char *name)
 {
 	char path[4096];
 	ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - 64);
-	int fd, err = 0;
+	int fd;
 
 	if (len < 0)
 		return -errno;
 	path[len] = '\0';
 	snprintf(strrchr(path, '/'), 64, "/test_modules/%s.ko", name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+bool ipi_has_module(const char *name)
+{
+	int fd = open_module(name);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+/* 0 or -errno; -ENOENT if there is no module to load */
+int ipi_load_module(const char *name, const char *params)
+{
+	int fd = open_module(name), err = 0;
+
 	if (fd < 0)
-		return -errno;
+		return fd;
 	/* an earlier test that was killed may have left it */
 	syscall(SYS_delete_module, name, O_NONBLOCK);
 	if (syscall(SYS_finit_module, fd, params, 0))
