@@ -19,12 +19,11 @@ need make "${CROSS}gcc" gcc ccache flex bison bc rsync
 take_lock build
 mkdir -p "$KOUT"
 
-export CCACHE_DIR="$CACHE/ccache" CCACHE_BASEDIR="$WORK" CCACHE_NOHASHDIR=1
-# the same bytes from the same sources, so that the compiler cache hits
-export KBUILD_BUILD_TIMESTAMP='Thu Jan  1 00:00:00 UTC 2026' KBUILD_BUILD_USER=ipi KBUILD_BUILD_HOST=lab
+use_ccache
 
 kmake() {
-	make O="$KOUT" ARCH="$KARCH" CROSS_COMPILE="$CROSS" CC="ccache ${CROSS}gcc" -j"$JOBS" "$@"
+	# shellcheck disable=SC2086
+	make O="$KOUT" ARCH="$KARCH" CROSS_COMPILE="$CROSS" CC="ccache ${CROSS}gcc" $NO_RUST -j"$JOBS" "$@"
 }
 
 # a copy, since the path of the repository may have spaces
@@ -119,6 +118,6 @@ KCONFIG_ALLCONFIG=$FRAGMENT
 export KCONFIG_ALLCONFIG
 step config kmake -C "$TREE" allnoconfig
 check_config
-step kernel kmake -C "$TREE" "$(basename "$IMAGE_FILE")" modules headers
+step kernel kmake -C "$TREE" "$(basename "$IMAGE_FILE")" modules
 step selftests selftests
 step initramfs initramfs

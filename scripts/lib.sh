@@ -199,3 +199,14 @@ fi
 TREE=$WORK/tree
 # IPI_PLAIN=1: a kernel without tests and detectors, for figures
 KOUT=$WORK/$ARCH${VARIANT:+.$VARIANT}${IPI_PLAIN:+-plain}
+
+# One configuration with and without a Rust compiler on the machine, which kbuild would
+# ask at each step
+NO_RUST='RUSTC=false BINDGEN=false'
+
+# For what builds kernels. With the depend mode a file that is not in the cache is read
+# by the compiler once, not twice; the same bytes come from the same sources.
+use_ccache() {
+	export CCACHE_DIR="$CACHE/ccache" CCACHE_BASEDIR="$WORK" CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1
+	export KBUILD_BUILD_TIMESTAMP='Thu Jan  1 00:00:00 UTC 2026' KBUILD_BUILD_USER=ipi KBUILD_BUILD_HOST=lab
+}

@@ -28,8 +28,7 @@ done
 
 "$TOP/scripts/tree.sh"
 take_lock mutants
-export CCACHE_DIR="$CACHE/ccache" CCACHE_BASEDIR="$WORK" CCACHE_NOHASHDIR=1
-export KBUILD_BUILD_TIMESTAMP='Thu Jan  1 00:00:00 UTC 2026' KBUILD_BUILD_USER=ipi KBUILD_BUILD_HOST=lab
+use_ccache
 
 # The lab kernel of that architecture, built, and its copy for mutants
 ready=
@@ -55,7 +54,8 @@ arch_of() { # KILLER
 run_arch=$ARCH
 
 kmake() { # KARCH CROSS OUT TARGET
-	make -s -C "$TREE" O="$3" ARCH="$1" CROSS_COMPILE="$2" CC="ccache $2gcc" -j"$JOBS" "$4"
+	# shellcheck disable=SC2086
+	make -s -C "$TREE" O="$3" ARCH="$1" CROSS_COMPILE="$2" CC="ccache $2gcc" $NO_RUST -j"$JOBS" "$4"
 }
 
 # the object alone, in the configuration that the patch checks use

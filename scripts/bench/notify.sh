@@ -28,14 +28,14 @@ take_lock bench
 PLACE=$WORK/bench
 BASE_TREE=$PLACE/base
 mkdir -p "$PLACE"
-export CCACHE_DIR="$CACHE/ccache" CCACHE_BASEDIR="$WORK" CCACHE_NOHASHDIR=1
-export KBUILD_BUILD_TIMESTAMP='Thu Jan  1 00:00:00 UTC 2026' KBUILD_BUILD_USER=ipi KBUILD_BUILD_HOST=lab
+use_ccache
 
 kmake() { # SOURCE KERNEL TARGETS...
 	source=$1
 	out=$PLACE/$arch/$2
 	shift 2
-	make -s -C "$source" O="$out" ARCH="$arch" CROSS_COMPILE="$cross" CC="ccache ${cross}gcc" -j"$JOBS" "$@"
+	# shellcheck disable=SC2086
+	make -s -C "$source" O="$out" ARCH="$arch" CROSS_COMPILE="$cross" CC="ccache ${cross}gcc" $NO_RUST -j"$JOBS" "$@"
 }
 
 base_tree() {

@@ -22,8 +22,7 @@ LOGS=$PLACE/logs
 rm -rf "$LOGS"
 mkdir -p "$LOGS"
 cp "$TOP/scripts/sparse.sh" "$PLACE/sparse.sh"
-export CCACHE_DIR="$CACHE/ccache" CCACHE_BASEDIR="$WORK" CCACHE_NOHASHDIR=1
-export KBUILD_BUILD_TIMESTAMP='Thu Jan  1 00:00:00 UTC 2026' KBUILD_BUILD_USER=ipi KBUILD_BUILD_HOST=lab
+use_ccache
 
 base=$(git -C "$TREE" rev-parse refs/ipi/base)
 commits=$(git -C "$TREE" rev-list --reverse "$base..ipi")
@@ -139,7 +138,8 @@ kmake() { # CONFIG COMPILER ARGS...
 	i386-*) set -- ARCH=i386 CROSS_COMPILE=i686-linux-gnu- "$@" && cc=i686-linux-gnu-gcc ;;
 	esac
 	[ "$compiler" = gcc ] || { cc=$CLANG && out=$out-clang; }
-	KCONFIG_ALLCONFIG=$PLACE/$config.config make -s -k -C "$SRC" O="$out" CC="ccache $cc" -j"$JOBS" "$@"
+	# shellcheck disable=SC2086
+	KCONFIG_ALLCONFIG=$PLACE/$config.config make -s -k -C "$SRC" O="$out" CC="ccache $cc" $NO_RUST -j"$JOBS" "$@"
 }
 
 # build CONFIG COMPILER LOG [configure]: what the compiler and sparse say of what
