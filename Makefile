@@ -25,7 +25,7 @@ check-patches:	## the part of it that maintainers' bots do: a table of patch and
 	@$(S)/check.sh lint checkpatch refresh docs patches
 
 check-long:	## make check, and what takes longer: all mutants, more boots
-	@$(S)/deps.sh base lab check send bench
+	@$(S)/deps.sh base lab check long send bench
 	@$(S)/check.sh --long
 
 mutants:	## small wrong changes that some test must catch; MUTANTS="name ..." for some

@@ -48,7 +48,8 @@ i386)
 	IMAGE_FILE=arch/x86/boot/bzImage
 	MEMORY=512
 	QEMU=qemu-system-i386
-	QEMU_CPU=max,+monitor
+	# its AMD is one that Linux warns not to run with several CPUs
+	QEMU_CPU=max,+monitor,vendor=GenuineIntel
 	SMP_DEFAULT=4
 	SMP_MAX=8
 	;;

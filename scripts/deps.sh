@@ -22,12 +22,13 @@ for set in "$@"; do
 	lab-arm) wanted="$wanted $lab gcc-arm-linux-gnueabihf libc6-dev-armhf-cross qemu-system-arm" ;;
 	lab-x86) wanted="$wanted $lab $x86" ;;
 	check) wanted="$wanted $x86 shellcheck sparse codespell coccinelle clang-19 python3-ply python3-git python3-sphinx python3-sphinx-rtd-theme gcc-aarch64-linux-gnu gcc-arm-linux-gnueabihf libc6-dev-armhf-cross" ;;
+	long) wanted="$wanted gcc-s390x-linux-gnu gcc-hppa-linux-gnu" ;;
 	bench) wanted="$wanted gnuplot-nox python3" ;;
 	send) wanted="$wanted b4 git-filter-repo perl codespell python3-ply python3-git" ;;
-	*) die "unknown set $set; known: base lab check send bench" ;;
+	*) die "unknown set $set; known: base lab check long send bench" ;;
 	esac
 done
-[ -n "$wanted" ] || die "name a set: base lab check send bench"
+[ -n "$wanted" ] || die "name a set: base lab check long send bench"
 
 if ! command -v dpkg-query >/dev/null 2>&1 || ! command -v apt-get >/dev/null 2>&1; then
 	say "not a Debian system, nothing installed; Debian's names for what is needed:$wanted"

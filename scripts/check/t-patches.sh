@@ -14,7 +14,8 @@ unset SMP MACHINE CPU APPEND TESTS TIMEOUT NAME TRACE IMAGE INITRD THREADS ICOUN
 
 "$TOP/scripts/tree.sh" >&2
 CLANG=clang-19
-need sparse ccache "$CLANG" perl aarch64-linux-gnu-gcc arm-linux-gnueabihf-gcc i686-linux-gnu-gcc
+need sparse ccache "$CLANG" perl aarch64-linux-gnu-gcc arm-linux-gnueabihf-gcc i686-linux-gnu-gcc \
+	${LONG:+s390x-linux-gnu-gcc hppa-linux-gnu-gcc}
 
 PLACE=$WORK/patches
 SRC=$PLACE/tree
@@ -28,8 +29,8 @@ base=$(git -C "$TREE" rev-parse refs/ipi/base)
 commits=$(git -C "$TREE" rev-list --reverse "$base..ipi")
 touched=$(git -C "$TREE" diff --name-only "$base..ipi" -- '*.c' '*.h' | grep -v '^tools/') || :
 
-ARCHES="arm64 arm x86_64 i386"
-CONFIGS="arm64-on arm64-off arm-on arm-off arm-up x86_64-on x86_64-off i386-on i386-off i386-up"
+ARCHES="arm64 arm x86_64 i386 ${LONG:+s390 parisc}"
+CONFIGS="arm64-on arm64-off arm-on arm-off arm-up x86_64-on x86_64-off i386-on i386-off i386-up ${LONG:+s390-on parisc-on}"
 
 # what each configuration asks for; the switches need SMP
 fragment() { # CONFIG
@@ -40,13 +41,15 @@ fragment() { # CONFIG
 	arm-*) printf 'CONFIG_%s=y\n' MMU ARCH_MULTI_V7 ARCH_VIRT ARM_GIC_V3_IPI_ISHST ;;
 	x86_64-*) printf 'CONFIG_%s=y\n' 64BIT CPU_IDLE NO_HZ_IDLE HIGH_RES_TIMERS ;;
 	i386-*) printf 'CONFIG_%s=y\n' CPU_IDLE NO_HZ_IDLE HIGH_RES_TIMERS && echo '# CONFIG_64BIT is not set' ;;
+	s390-*) printf 'CONFIG_%s=y\n' NO_HZ_IDLE HIGH_RES_TIMERS ;;
+	parisc-*) printf 'CONFIG_%s=y\n' PA8X00 NO_HZ_IDLE HIGH_RES_TIMERS ;;
 	esac
 	case $1 in
 	*-up) echo '# CONFIG_SMP is not set' ;;
 	*) echo CONFIG_SMP=y ;;
 	esac
 	case $1 in
-	x86_64-on | i386-on) printf 'CONFIG_%s=y\n' SCHED_NOTIFY_IPI SCHED_NOTIFY_IPI_DEFAULT_ON ;;
+	x86_64-on | i386-on | s390-on | parisc-on) printf 'CONFIG_%s=y\n' SCHED_NOTIFY_IPI SCHED_NOTIFY_IPI_DEFAULT_ON ;;
 	arm64-on) printf 'CONFIG_%s=y\n' KUNIT ARM_GIC_V3_SGI_BROADCAST ARM_GIC_V3_KUNIT_TEST \
 		ARM_GIC_V3_PMR_SYNC_KUNIT_TEST ARM_GIC_V4_1_LOCAL_VSGI ARM_GIC_V4_1_VSGI_KUNIT_TEST ;;
 	arm-on) printf 'CONFIG_%s=y\n' KUNIT ARM_GIC_V3_SGI_BROADCAST ARM_GIC_V3_KUNIT_TEST ;;
@@ -94,6 +97,8 @@ not_of() { # CONFIG
 	arm-*) echo "^arch/(x86|arm64|s390|parisc)/|^drivers/(idle|acpi)/|$common" ;;
 	x86_64-*) echo '^arch/(arm|arm64|s390|parisc)/|irq-gic|irqchip/Kconfig' ;;
 	i386-*) echo '^arch/(arm|arm64|s390|parisc)/|irq-gic|irqchip/Kconfig|^drivers/idle/' ;;
+	s390-*) echo '^arch/(arm|arm64|x86|parisc)/|irq-gic|irqchip/Kconfig|^drivers/(idle|acpi|cpuidle)/' ;;
+	parisc-*) echo '^arch/(arm|arm64|x86|s390)/|irq-gic|irqchip/Kconfig|^drivers/(idle|acpi|cpuidle)/' ;;
 	esac
 }
 
@@ -136,6 +141,8 @@ kmake() { # CONFIG COMPILER ARGS...
 	arm-*) set -- ARCH=arm CROSS_COMPILE=arm-linux-gnueabihf- "$@" && cc=arm-linux-gnueabihf-gcc ;;
 	x86_64-*) set -- ARCH=x86_64 "$@" && cc=gcc ;;
 	i386-*) set -- ARCH=i386 CROSS_COMPILE=i686-linux-gnu- "$@" && cc=i686-linux-gnu-gcc ;;
+	s390-*) set -- ARCH=s390 CROSS_COMPILE=s390x-linux-gnu- "$@" && cc=s390x-linux-gnu-gcc ;;
+	parisc-*) set -- ARCH=parisc CROSS_COMPILE=hppa-linux-gnu- "$@" && cc=hppa-linux-gnu-gcc ;;
 	esac
 	[ "$compiler" = gcc ] || { cc=$CLANG && out=$out-clang; }
 	# shellcheck disable=SC2086
@@ -206,6 +213,9 @@ SENDS='gic_(ipi_send_mask|send_sgi|compute_target_list|sgi_targets|broadcast_sgi
 send_path() { # CONFIG
 	code "$1" drivers/irqchip/irq-gic-v3.o "$SENDS"
 }
+idle_loop() { # CONFIG
+	code "$1" kernel/sched/build_policy.o 'do_idle|cpu_idle_poll|cpu_startup_entry|default_idle_call|cpuidle_idle_call'
+}
 
 : >"$PLACE/cells"
 for config in $CONFIGS; do
@@ -225,6 +235,7 @@ for config in $CONFIGS; do
 	grep '^error: \(allnoconfig\|sparse\)' "$PLACE/$config.warnings" >"$LOGS/0000-$config.error" || :
 	[ -n "$(objects_of "$config")" ] || echo "no object of it builds" >>"$LOGS/0000-$config.error"
 	cell 0000 "${config%-*}" "base: $config builds" "$LOGS/0000-$config.error"
+	case $config in x86_64-* | i386-*) idle_loop "$config" >"$PLACE/$config.idle" ;; esac
 done
 
 before=
@@ -364,6 +375,26 @@ for config in arm64 arm; do
 	fi
 done
 
+# SCHED_NOTIFY_IPI=n is the idle loop of the base
+for config in $CONFIGS; do
+	case $config in x86_64-off | i386-off | i386-up) ;; *) continue ;; esac
+	idle_loop "$config" >"$PLACE/$config.after"
+	lines=$(wc -l <"$PLACE/$config.after")
+	if [ "$lines" -gt 100 ]; then
+		check "$config: the idle loop of the base, $lines lines of disassembly" \
+			diff "$PLACE/$config.idle" "$PLACE/$config.after"
+	else
+		not_ok "$config: the idle loop was not found in the object"
+	fi
+	on=${config%-*}-on
+	idle_loop "$on" >"$PLACE/$on.after"
+	if cmp -s "$PLACE/$on.idle" "$PLACE/$on.after"; then
+		not_ok "$config: ... and with SCHED_NOTIFY_IPI=y, too: the comparison sees nothing"
+	else
+		ok "$config: ... and with SCHED_NOTIFY_IPI=y it is another"
+	fi
+done
+
 # What clang says of the whole series, and of the base if it says anything
 for config in $CONFIGS; do
 	case $config-${LONG:-} in *-on-* | *-1) ;; *) continue ;; esac
@@ -465,7 +496,7 @@ done
 
 # Patch and check: "-" is what the patch does not reach
 awk -F '\t' '
-	BEGIN { n = split("apply checkpatch inline kernel-doc arm64 arm x86_64 i386 clang symbols maintainers cocci", column, " ") }
+	BEGIN { n = split("apply checkpatch inline kernel-doc arm64 arm x86_64 i386 s390 parisc clang symbols maintainers cocci", column, " ") }
 	!($1 in seen) { seen[$1] = 1; row[++rows] = $1 }
 	{
 		if (state[$1, $2] != "FAIL") state[$1, $2] = $3
