@@ -25,8 +25,8 @@
 #		design), value: what a notification costs the target; unit, label, and tick
 #		(running, stopped) where that is known
 #
-# Lines that scripts/bench/notify.sh prints ("bench": "notify") are taken too, from
-# <arch>/report there; lines with # in front are skipped.
+# Lines that scripts/bench/notify.sh prints ("bench": "notify"), which is run too, are
+# taken from <arch>/report there; lines with # in front are skipped.
 set -eu
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -99,6 +99,9 @@ run)
 	printf '%s\n' "$PLAN" | while read -r machine smp icount rounds blocks; do
 		[ -z "$machine" ] || boot_row "$machine" "$smp" "$icount" "$rounds" "$blocks" </dev/null
 	done
+	# kernels of its own
+	env -u IPI_PLAIN ARCH=x86_64 "$S/bench/notify.sh" >"$BENCH/notify.tap" ||
+		die "the notifications on x86 are not as they should be: $BENCH/notify.tap"
 	report
 	say "bench: $(($(date +%s) - start)) s in all"
 	! grep -q '"missing"' "$BENCH"/*.json || die "not all was measured: the page says what"

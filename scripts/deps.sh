@@ -21,9 +21,9 @@ for set in "$@"; do
 	lab-arm64) wanted="$wanted $lab gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-system-arm" ;;
 	lab-arm) wanted="$wanted $lab gcc-arm-linux-gnueabihf libc6-dev-armhf-cross qemu-system-arm" ;;
 	lab-x86) wanted="$wanted $lab $x86" ;;
-	check) wanted="$wanted $x86 shellcheck sparse codespell coccinelle clang-19 python3-ply python3-git python3-sphinx python3-sphinx-rtd-theme gcc-aarch64-linux-gnu gcc-arm-linux-gnueabihf libc6-dev-armhf-cross" ;;
+	check) wanted="$wanted $x86 patch shellcheck sparse codespell coccinelle clang-19 python3-ply python3-git python3-sphinx python3-sphinx-rtd-theme gcc-aarch64-linux-gnu gcc-arm-linux-gnueabihf libc6-dev-armhf-cross" ;;
 	long) wanted="$wanted gcc-s390x-linux-gnu gcc-hppa-linux-gnu" ;;
-	bench) wanted="$wanted gnuplot-nox python3" ;;
+	bench) wanted="$wanted $x86 patch gnuplot-nox python3" ;;
 	send) wanted="$wanted b4 git-filter-repo perl codespell python3-ply python3-git" ;;
 	*) die "unknown set $set; known: base lab check long send bench" ;;
 	esac
