@@ -92,7 +92,8 @@ trap 'exit 130' INT TERM HUP
 
 # One thread for both CPUs, so that a CPU that polls gives way to the other one. An
 # instruction takes 64 ns of the guest's time: with the host's time, a guest that is
-# traced would have no time for anything but its ticks.
+# traced would have no time for anything but its ticks. The BIOS's MP table has one
+# CPU a socket.
 boot() { # KERNEL PATH MORE-ON-THE-COMMAND-LINE
 	out=$PLACE/$arch/$1
 	dir=$out/run-$2
@@ -101,7 +102,7 @@ boot() { # KERNEL PATH MORE-ON-THE-COMMAND-LINE
 	mkfifo "$dir/trace" "$dir/monitor.in" "$dir/monitor.out" "$dir/console.in" "$dir/console.out"
 	awk -f "$BENCH/notify.awk" "$out/System.map" "$out/waits" "$dir/trace" >"$dir/counts" 2>"$dir/awk.log" &
 	reader=$!
-	"qemu-system-$arch" -M pc -cpu "$cpu" -smp 2 -m 256 -accel tcg,thread=single \
+	"qemu-system-$arch" -M pc -cpu "$cpu" -smp 2,sockets=2 -m 256 -accel tcg,thread=single \
 		-icount shift=6,sleep=off -nodefaults -display none \
 		-no-reboot -D "$dir/trace" -chardev "pipe,id=monitor,path=$dir/monitor" -mon chardev=monitor \
 		-chardev "pipe,id=console,path=$dir/console" -serial chardev:console \
@@ -128,7 +129,7 @@ boot() { # KERNEL PATH MORE-ON-THE-COMMAND-LINE
 		[ "$seconds" -lt 900 ] || kill "$qemu"
 	done
 	wait "$qemu" || :
-	[ "$asked" = 2 ] || kill "$reader"
+	[ "$asked" = 2 ] || kill "$reader" 2>/dev/null || :
 	wait "$reader" || :
 	qemu=
 	reader=

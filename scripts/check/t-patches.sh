@@ -92,7 +92,7 @@ OBJECTS=$(objects)
 not_of() { # CONFIG
 	common='^(kernel|init|include/linux/sched|include/asm-generic|drivers/cpuidle)/|linux/(sched|tick|thread_info|cpuidle)[.]h'
 	case $1 in
-	arm64-on) echo '^arch/(x86|arm|s390|parisc)/|^drivers/(idle|acpi)/' ;;
+	arm64-on) echo '^arch/(x86|arm|s390|parisc)/|^drivers/(idle|acpi|cpuidle)/' ;;
 	arm64-*) echo "^arch/(x86|arm|s390|parisc)/|^drivers/(idle|acpi)/|$common" ;;
 	arm-*) echo "^arch/(x86|arm64|s390|parisc)/|^drivers/(idle|acpi)/|$common" ;;
 	x86_64-*) echo '^arch/(arm|arm64|s390|parisc)/|irq-gic|irqchip/Kconfig' ;;
@@ -287,7 +287,7 @@ for commit in $commits; do
 			# shellcheck disable=SC2086
 			git -C "$TREE" archive "$1" -- $there | tar -x -C "$PLACE/doc"
 			(cd "$PLACE/doc" && find . -type f -exec "$TREE/scripts/kernel-doc" -none -Wall {} + 2>&1) |
-				grep -E 'warning|error|Warning|Error' | sed 's/:[0-9]*:\{0,1\}/:/; s/:[0-9]*\( \|$\)/:\1/' | sort -u
+				grep -E 'warning|error|Warning|Error' | sed 's/:[0-9][0-9]*\(:\| \|$\)/:\1/' | sort -u
 		}
 		kernel_doc "$commit^" >"$PLACE/doc.before" 2>/dev/null
 		kernel_doc "$commit" >"$PLACE/doc.after"
