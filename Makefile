@@ -20,9 +20,9 @@ check:		## every test of the project that fits in about an hour; ends in one lin
 	@$(S)/deps.sh base lab check send bench
 	@$(S)/check.sh
 
-check-patches:	## the part of it that maintainers' bots do: a table of patch and check
+check-patches:	## what maintainers' bots do, i386 and kernels without SMP too: a table ends it
 	@$(S)/deps.sh base lab check
-	@$(S)/check.sh lint checkpatch refresh docs patches
+	@IPI_ALL_CONFIGS=1 $(S)/check.sh lint checkpatch refresh docs patches
 
 check-long:	## make check, and what takes longer: all mutants, more boots
 	@$(S)/deps.sh base lab check long send bench

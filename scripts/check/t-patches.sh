@@ -6,7 +6,8 @@
 # switches on and off; checkpatch, kernel-doc, inlines, and each topic alone. New
 # warnings are found by comparing sets with line numbers removed. A table of
 # patch and check ends it. clang, and gcc with the switches off or without SMP,
-# build the whole series here; with LONG, each patch.
+# build the whole series here; with LONG, each patch. make check-patches has i386 and
+# kernels without SMP, too.
 set -eu
 unset SMP MACHINE CPU APPEND TESTS TIMEOUT NAME TRACE IMAGE INITRD THREADS ICOUNT
 . "$(dirname "$0")/../lib.sh"
@@ -14,6 +15,8 @@ unset SMP MACHINE CPU APPEND TESTS TIMEOUT NAME TRACE IMAGE INITRD THREADS ICOUN
 
 "$TOP/scripts/tree.sh" >&2
 CLANG=clang-19
+# of make check-patches: i386, and without SMP
+ALL=${IPI_ALL_CONFIGS:-}${LONG:-}
 need sparse ccache "$CLANG" perl aarch64-linux-gnu-gcc arm-linux-gnueabihf-gcc i686-linux-gnu-gcc \
 	${LONG:+s390x-linux-gnu-gcc hppa-linux-gnu-gcc}
 
@@ -30,7 +33,8 @@ commits=$(git -C "$TREE" rev-list --reverse "$base..ipi")
 touched=$(git -C "$TREE" diff --name-only "$base..ipi" -- '*.c' '*.h' | grep -v '^tools/') || :
 
 ARCHES="arm64 arm x86_64 i386 ${LONG:+s390 parisc}"
-CONFIGS="arm64-on arm64-off arm-on arm-off arm-up x86_64-on x86_64-off i386-on i386-off i386-up ${LONG:+s390-on parisc-on}"
+CONFIGS="arm64-on arm64-off arm-on arm-off x86_64-on x86_64-off"
+CONFIGS="$CONFIGS ${ALL:+arm-up i386-on i386-off i386-up} ${LONG:+s390-on parisc-on}"
 
 # what each configuration asks for; the switches need SMP
 fragment() { # CONFIG
@@ -163,8 +167,11 @@ kmake() { # CONFIG COMPILER ARGS...
 }
 
 # build CONFIG COMPILER LOG [configure]: what the compiler and sparse say of what
-# had to be built again in the folders of the series, on stdout
+# had to be built again in the folders of the series, on stdout, sorted for comm
 build() {
+	build_and_say "$@" | sort -u
+}
+build_and_say() {
 	log=$3
 	# without one, make would build all of the kernel
 	[ -n "$(objects_of "$1")" ] || return 0
@@ -178,10 +185,11 @@ build() {
 	# shellcheck disable=SC2086
 	kmake "$@" $wanted >"$log" 2>&1 || echo "error: does not build, see $log"
 	! grep -q 'is not available or not up to date' "$log" || echo "error: sparse did not run"
-	sed "s,$SRC/,,g; s,^[.][.]/tree/,,; s/:[0-9]*:[0-9]*:/:/" "$log" | awk -v dirs="$(dirname $OBJECTS $touched | sort -u)" '
+	# the compiler cache says again what was said of another clone's tree
+	sed "s,$SRC/,,g; s,^/[^ :]*/patches/tree/,,; s,^[.][.]/tree/,,; s/:[0-9]*:[0-9]*:/:/" "$log" | awk -v dirs="$(dirname $OBJECTS $touched | sort -u)" '
 		BEGIN { n = split(dirs, dir, "\n"); for (i = 1; i <= n; i++) ours[dir[i]] = 1 }
 		/(warning|error):/ { file = $1; sub(/\/[^\/]*$/, "", file); if (file in ours) print }
-	' | sort -u
+	'
 }
 
 # afresh FOLDER: what an earlier run built there would not be built, and nothing be
@@ -408,9 +416,11 @@ for config in $CONFIGS; do
 	fi
 done
 
+[ -n "$ALL" ] || skip "i386, and kernels without SMP" "make check-patches builds them"
+
 # What clang says of the whole series, and of the base if it says anything
 for config in $CONFIGS; do
-	case $config-${LONG:-} in *-on-* | *-1) ;; *) continue ;; esac
+	case $config-${LONG:-} in arm64-on- | arm-on- | x86_64-on- | *-1) ;; *) continue ;; esac
 	say "patches: clang, $config"
 	afresh "$config-clang"
 	build "$config" clang "$LOGS/clang-$config" configure >"$PLACE/$config.clang"
@@ -499,7 +509,8 @@ for topic in $(sed -n 's/^# topic: \([^ ]*\).*/\1/p' "$TOP/patches/$BASE/series"
 		continue
 	fi
 	say "patches: topic $topic alone"
-	for config in arm64-on arm-on x86_64-on i386-on; do
+	for config in $CONFIGS; do
+		case $config in arm64-on | arm-on | x86_64-on | i386-on) ;; *) continue ;; esac
 		concerns "$config" "$changed" || continue
 		build "$config" gcc "$LOGS/topic-$topic-$config" configure >"$PLACE/now"
 		comm -13 "$PLACE/$config.warnings" "$PLACE/now" >"$LOGS/topic-$topic-$config.new"

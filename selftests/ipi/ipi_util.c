@@ -301,7 +301,7 @@ void ipi_mark(unsigned int value)
 		outl(value, marker);
 }
 #else
-static atomic_uint *marker;
+static _Atomic unsigned int *marker;
 
 static void map_marker(void)
 {
@@ -318,7 +318,7 @@ static void map_marker(void)
 	if (fd < 0 || page == MAP_FAILED)
 		ksft_exit_fail_msg("IPI_MARK=%s: cannot map it from /dev/mem\n", text);
 	close(fd);
-	marker = (atomic_uint *)(page + (phys & (size - 1)));
+	marker = (_Atomic unsigned int *)(page + (phys & (size - 1)));
 }
 
 void ipi_mark(unsigned int value)
