@@ -599,7 +599,8 @@ static struct task_struct *idle_task_of(unsigned int cpu)
 	return idle_tasks[cpu];
 }
 
-static int busy_fn(void *unused)
+/* unused without the flag */
+static int __maybe_unused busy_fn(void *unused)
 {
 	while (!kthread_should_stop()) {
 		WRITE_ONCE(held, true);
