@@ -301,7 +301,7 @@ void ipi_mark(unsigned int value)
 		outl(value, marker);
 }
 #else
-static _Atomic unsigned int *marker;
+static unsigned int *marker;
 
 static void map_marker(void)
 {
@@ -318,13 +318,13 @@ static void map_marker(void)
 	if (fd < 0 || page == MAP_FAILED)
 		ksft_exit_fail_msg("IPI_MARK=%s: cannot map it from /dev/mem\n", text);
 	close(fd);
-	marker = (_Atomic unsigned int *)(page + (phys & (size - 1)));
+	marker = (unsigned int *)(page + (phys & (size - 1)));
 }
 
 void ipi_mark(unsigned int value)
 {
 	if (marker)
-		atomic_store(marker, value);
+		__atomic_store_n(marker, value, __ATOMIC_SEQ_CST);
 }
 #endif
 
