@@ -18,7 +18,7 @@ export LONG
 beside=
 if [ $# -eq 0 ]; then
 	# refresh lays the tree out for both
-	set -- lint refresh docs checkpatch patches barrier doorbell run selftests pmr vsgi lab arm notify message bench mutants
+	set -- lint refresh docs checkpatch patches barrier doorbell run selftests pmr vsgi lab arm notify message ${LONG:+bench} mutants
 	beside="base tree clean dist send"
 fi
 
