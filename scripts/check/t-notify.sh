@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# TIF_NOTIFY_IPI on x86, 64 and 32 bits: ipi_notify in a boot with HLT, poll_idle(),
-# MWAIT and cpu_idle_poll(), in one with idle=poll, and what the boot says of the
-# switch; the re-check between MONITOR and MWAIT as it was built.
+# TIF_NOTIFY_IPI on x86: ipi_notify in a boot with idle=poll, what the boot says of the
+# switch, the re-check between MONITOR and MWAIT as it was built. With LONG, HLT,
+# poll_idle() and MWAIT in one boot, i386, and other kernels.
 set -eu
 unset SMP MACHINE CPU APPEND TESTS TIMEOUT NAME TRACE IMAGE INITRD THREADS ICOUNT
 . "$(dirname "$0")/../lib.sh"
@@ -47,7 +47,7 @@ tif() { # NAME: its bit
 	sed -nE "s/^#[[:space:]]*define[[:space:]]+$1[[:space:]]+([0-9]+).*/\1/p" "$TREE/include/asm-generic/thread_info_tif.h"
 }
 
-for arch in x86_64 i386; do
+for arch in x86_64 ${LONG:+i386}; do
 	ARCH=$arch "$S/build.sh" >&2
 	case $arch in
 	x86_64) objdump=x86_64-linux-gnu-objdump ;;
@@ -56,22 +56,23 @@ for arch in x86_64 i386; do
 	position=base
 	! has_flag || position=on
 
-	boot $arch "HLT, poll_idle(), MWAIT, cpu_idle_poll()" TIMEOUT=600
-	for path in hlt poll_idle.tick poll_idle.no_tick mwait.tick mwait.no_tick cpu_idle_poll; do
-		check "... $path: the table" passed "$path.$position.table"
-	done
-	if [ $position = on ]; then
-		for path in poll_idle.tick poll_idle.no_tick cpu_idle_poll; do
-			check "... $path: the table with the switch off" passed "$path.off.table"
+	if [ -n "${LONG:-}" ]; then
+		boot $arch "HLT, poll_idle(), MWAIT, cpu_idle_poll()" TIMEOUT=600
+		for path in hlt poll_idle.tick poll_idle.no_tick mwait.tick mwait.no_tick cpu_idle_poll; do
+			check "... $path: the table" passed "$path.$position.table"
 		done
+		if [ $position = on ]; then
+			for path in poll_idle.tick poll_idle.no_tick cpu_idle_poll; do
+				check "... $path: the table with the switch off" passed "$path.off.table"
+			done
+		fi
+		grep -h '# notify ' "$dir/results.ktap" | sed 's/^ *# notify/#/' || :
 	fi
-	grep -h '# notify ' "$dir/results.ktap" | sed 's/^ *# notify/#/' || :
 
 	if ! has_flag; then
 		skip "$arch, the switch, and the re-check after MONITOR" "no TIF_NOTIFY_IPI in this tree"
 		continue
 	fi
-	check "... the boot line says that it is on, and why" said "TIF_NOTIFY_IPI: on (default)"
 	need=$(tif TIF_NEED_RESCHED)
 	notify=$(tif TIF_NOTIFY_IPI)
 	check "$arch, mwait_idle(): the re-check after MONITOR is one test of both bits" \
@@ -79,10 +80,10 @@ for arch in x86_64 i386; do
 	check "$arch, mwait_idle_with_hints(): the same" \
 		both_bits "$WORK/$arch/kselftest_install/ipi/test_modules/notify_test.ko"
 
-	# one kernel's answer to its command line is the other's
-	[ $arch = x86_64 ] || [ -n "${LONG:-}" ] || continue
 	boot $arch "idle=poll" SMP=2 TESTS=ipi_notify APPEND=idle=poll
 	check "... cpu_idle_poll(): the table" passed "cpu_idle_poll.$position.table"
+	check "... and with the switch off" passed "cpu_idle_poll.off.table"
+	check "... the boot line says that it is on, and why" said "TIF_NOTIFY_IPI: on (default)"
 	boot $arch "smp.notify_ipi=0" SMP=2 TESTS=ipi_param APPEND=smp.notify_ipi=0
 	check "... the boot line says that it is off, and why" said "TIF_NOTIFY_IPI: off (smp.notify_ipi=0)"
 	check "... and so does the parameter" grep -qx "# fact switch.notify_ipi=N" "$dir/results.ktap"
@@ -112,7 +113,7 @@ if [ -n "${LONG:-}" ]; then
 	variant lazy "PREEMPT_LAZY, scftorture"
 	check "... scftorture came to its end" passed "cpu_idle_poll.$position.scftorture"
 else
-	skip "storms of a million calls, threadirqs, live patching, PREEMPT_RT, KCSAN, PREEMPT_LAZY, scftorture" \
+	skip "i386; HLT, poll_idle(), MWAIT; storms of a million calls, threadirqs, live patching, PREEMPT_RT, KCSAN, PREEMPT_LAZY, scftorture" \
 		"make check-long runs them"
 fi
 tap_done
