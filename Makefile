@@ -6,7 +6,7 @@ export BASE ARCH SMP CPU MACHINE APPEND KSRC REF OUT JOBS DISCARD TIMEOUT
 
 S := ./scripts
 
-.PHONY: help deps tree refresh run check check-patches check-long mutants send-preview mbox dist clean distclean
+.PHONY: help deps tree refresh run check check-patches check-long mutants bench send-preview mbox dist clean distclean
 
 help:		## this list
 	@awk -F ':.*##' '/^[a-z-]+:.*##/ { sub(/^[ \t]+/, "", $$2); printf "%-12s %s\n", $$1, $$2 }' Makefile
@@ -17,20 +17,24 @@ run:		## from nothing to a verdict: base, series, kernel, selftests, QEMU
 	@$(S)/run.sh
 
 check:		## every test of the project that fits in about an hour; ends in one line of counts
-	@$(S)/deps.sh base lab check send
+	@$(S)/deps.sh base lab check send bench
 	@$(S)/check.sh
 
-check-patches:	## the part of it that maintainers' bots do: a table of patch and check
+check-patches:	## what maintainers' bots do, i386 and kernels without SMP too: a table ends it
 	@$(S)/deps.sh base lab check
-	@$(S)/check.sh lint checkpatch refresh docs patches
+	@IPI_ALL_CONFIGS=1 $(S)/check.sh lint checkpatch refresh docs patches
 
 check-long:	## make check, and what takes longer: all mutants, more boots
-	@$(S)/deps.sh base lab check send
+	@$(S)/deps.sh base lab check long send bench
 	@$(S)/check.sh --long
 
 mutants:	## small wrong changes that some test must catch; MUTANTS="name ..." for some
 	@$(S)/deps.sh base lab check send
 	@$(S)/mutants.sh $(MUTANTS)
+
+bench:		## what the behaviours cost and save, as a page with plots, in about an hour
+	@$(S)/deps.sh base lab bench
+	@$(S)/bench.sh
 
 tree:		## lay out the base with the series on it, a git tree in build/
 	@$(S)/deps.sh base
@@ -53,7 +57,7 @@ dist:		## the same and a tarball of what is committed, always the same bytes
 	@$(S)/dist.sh release
 
 deps:		## install the packages that all of this needs
-	@$(S)/deps.sh base lab check send
+	@$(S)/deps.sh base lab check send bench
 
 clean:		## remove build/ (work in its trees that is not in patches/ keeps it)
 	@$(S)/clean.sh
@@ -62,7 +66,8 @@ distclean:	## clean, and remove downloads and ccache, which all clones share
 	@$(S)/clean.sh --cache
 
 #help
-#help Variables: BASE=mainline, ARCH=arm64, SMP=64, MACHINE=virt or virt-2.6 (8 CPUs a
-#help cluster), CPU=, APPEND="kernel command line", KSRC=<git tree or tarball> with
-#help REF=<commit> for your own source, OUT=<folder> for build/, JOBS=, TIMEOUT=<seconds>,
-#help DISCARD=1 (tree, clean: throw away work in the tree that is not in patches/)
+#help Variables: BASE=mainline, ARCH=arm64 (or arm, x86_64, i386), SMP=64, MACHINE=virt or
+#help virt-2.6 (8 CPUs a cluster), CPU=, APPEND="kernel command line", KSRC=<git tree or
+#help tarball> with REF=<commit> for your own source, OUT=<folder> for build/, JOBS=,
+#help TIMEOUT=<seconds>, DISCARD=1 (tree, clean: throw away work in the tree that is not in
+#help patches/)

@@ -4,6 +4,8 @@
 # takes the first cases here for what ARCH can be.
 
 LAB_HEADER=
+LAB_CMDLINE=
+TIMEOUT_BASE=300
 MEMORY=2048
 case $ARCH in
 arm64)
@@ -28,6 +30,29 @@ arm)
 	SMP_DEFAULT=32
 	SMP_MAX=32
 	;;
+x86_64)
+	KARCH=x86_64
+	# as named by gcc itself: "gcc" alone may be another one on a machine that is not x86
+	CROSS=x86_64-linux-gnu-
+	IMAGE_FILE=arch/x86/boot/bzImage
+	MEMORY=512
+	LAB_CMDLINE="csdlock_debug=1"
+	QEMU=qemu-system-x86_64
+	QEMU_CPU=max,+monitor
+	SMP_DEFAULT=4
+	SMP_MAX=8
+	;;
+i386)
+	KARCH=i386
+	CROSS=i686-linux-gnu-
+	IMAGE_FILE=arch/x86/boot/bzImage
+	MEMORY=512
+	QEMU=qemu-system-i386
+	# its AMD is one that Linux warns not to run with several CPUs
+	QEMU_CPU=max,+monitor,vendor=GenuineIntel
+	SMP_DEFAULT=4
+	SMP_MAX=8
+	;;
 esac
 
 case $ARCH in
@@ -40,5 +65,23 @@ arm64 | arm)
 	# the match register of the PL031 clock: QEMU traces each store
 	MARK=0x09010004
 	TRACE_EVENTS="gicv3_icc_generate_sgi pl031_write"
+	;;
+esac
+
+case $ARCH in
+x86_64 | i386)
+	MACHINES="microvm"
+	# the kernel has no ACPI, which would be a third of it
+	MACHINE_OPTS=acpi=off,rtc=on
+	CONSOLE=ttyS0,115200
+	VIRTIO=virtio-serial-device
+	# a port without a device; and the writes to the local APIC's interrupt command
+	# register are the IPIs: there is no trace event for these alone
+	MARK=0x5a0
+	TRACE_EVENTS=memory_region_ops_write
+	# ipi_notify does much in one program
+	TIMEOUT_BASE=900
+	# the CPUs' TSCs are one and the same, and the only clock that can do without the tick
+	LAB_CMDLINE="reboot=t tsc=reliable${LAB_CMDLINE:+ $LAB_CMDLINE}"
 	;;
 esac

@@ -10,7 +10,7 @@ set -eu
 . "$(dirname "$0")/arch.sh"
 
 SMP=${SMP:-$SMP_DEFAULT}
-MACHINE=${MACHINE:-virt}
+MACHINE=${MACHINE:-${MACHINES%% *}}
 CPU=${CPU:-$QEMU_CPU}
 APPEND=${APPEND:-}
 NAME=${NAME:-}
@@ -21,7 +21,7 @@ case $SMP in
 '' | *[!0-9]* | 0* | ?????*) die "SMP=$SMP: give a number of CPUs, 1 to $SMP_MAX" ;;
 esac
 [ "$SMP" -le "$SMP_MAX" ] || die "SMP=$SMP: ARCH=$ARCH takes 1 to $SMP_MAX CPUs here"
-TIMEOUT=${TIMEOUT:-$((300 + SMP * 4))}
+TIMEOUT=${TIMEOUT:-$((TIMEOUT_BASE + SMP * 4))}
 case $TIMEOUT in
 '' | *[!0-9]* | 0* | ??????*) die "TIMEOUT=$TIMEOUT: give a number of seconds" ;;
 esac
@@ -54,7 +54,7 @@ case $icount in
 esac
 [ -z "$icount" ] || threads=single
 need "$QEMU"
-"$QEMU" -cpu help | awk -v cpu="${CPU%%,*}" '$1 == cpu { found = 1 } END { exit !found }' ||
+"$QEMU" -cpu help | awk -v cpu="${CPU%%,*}" '$1 == cpu || ($1 == "x86" && $2 == cpu) { found = 1 } END { exit !found }' ||
 	die "unknown CPU=$CPU; \"$QEMU -cpu help\" lists them"
 # the last: which tests there are
 set -- "$IMAGE" "$INITRD" "$KOUT/.config" "$KOUT/include/config/kernel.release"
@@ -86,7 +86,14 @@ case ${TESTS:-} in
 none) tests= ;;
 *) tests=$TESTS ;;
 esac
-cmdline="$cmdline ipi.timeout=$((TIMEOUT / 2 + 1)) ipi.tests=${tests%,}${APPEND:+ $APPEND}"
+cmdline="$cmdline ipi.timeout=$((TIMEOUT / 2 + 1)) ipi.tests=${tests%,}${LAB_CMDLINE:+ $LAB_CMDLINE}${APPEND:+ $APPEND}"
+
+if [ -x "$KOUT/lab-tsc" ]; then
+	khz=1000000
+	[ -n "$icount" ] || khz=$("$KOUT/lab-tsc")
+	# CONFIG_HZ is 100
+	cmdline="$cmdline tsc_early_khz=$khz lpj=$((khz * 10))"
+fi
 
 cat >"$DIR/facts" <<EOF
 base=$BASE

@@ -1,8 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 # Configure and build the lab kernel, the selftests and the initramfs in KOUT.
+# VARIANT=livepatch, ...: another kernel, with selftests/ipi/qemu/variant-....config.
 # IPI_UNPATCHED=1: for a tree without the series. Its symbols are not asked for,
-# and the selftests are those of this repository.
+# and the selftests are those of this repository. IPI_PLAIN=1: no KUnit, lockdep
+# and the like.
 set -eu
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/arch.sh"
@@ -17,12 +19,11 @@ need make "${CROSS}gcc" gcc ccache flex bison bc rsync
 take_lock build
 mkdir -p "$KOUT"
 
-export CCACHE_DIR="$CACHE/ccache" CCACHE_BASEDIR="$WORK" CCACHE_NOHASHDIR=1
-# the same bytes from the same sources, so that the compiler cache hits
-export KBUILD_BUILD_TIMESTAMP='Thu Jan  1 00:00:00 UTC 2026' KBUILD_BUILD_USER=ipi KBUILD_BUILD_HOST=lab
+use_ccache
 
 kmake() {
-	make O="$KOUT" ARCH="$KARCH" CROSS_COMPILE="$CROSS" CC="ccache ${CROSS}gcc" -j"$JOBS" "$@"
+	# shellcheck disable=SC2086
+	make O="$KOUT" ARCH="$KARCH" CROSS_COMPILE="$CROSS" CC="ccache ${CROSS}gcc" $NO_RUST -j"$JOBS" "$@"
 }
 
 # a copy, since the path of the repository may have spaces
@@ -34,13 +35,29 @@ lab_header() {
 	export KCFLAGS="-include $KOUT/$LAB_HEADER"
 }
 
+# a variant's lines take the place of others
 fragment() {
+	whole_fragment | awk '
+		{ name = "" }
+		/^CONFIG_[A-Za-z0-9_]+=/ { name = $0; sub(/=.*/, "", name) }
+		/^# CONFIG_[A-Za-z0-9_]+ is not set/ { name = $2 }
+		{ line[NR] = $0; of[NR] = name; last[name] = NR }
+		END { for (i = 1; i <= NR; i++) if (of[i] == "" || last[of[i]] == i) print line[i] }'
+}
+
+whole_fragment() {
 	if [ -n "${IPI_UNPATCHED:-}" ]; then
 		sed '/^# series/,$d' "$SELFTESTS/qemu/$ARCH.config"
 	else
 		cat "$SELFTESTS/qemu/$ARCH.config"
 	fi
 	cat "$SELFTESTS/qemu/kernel.config" "$SELFTESTS/config"
+	[ -z "$VARIANT" ] || cat "$SELFTESTS/qemu/variant-$VARIANT.config"
+}
+
+# without what would be measured along
+plain_fragment() {
+	fragment | sed '/^# Tests/,/^$/d; /^# Detectors/,/STALL_TIMEOUT/d; /_KUNIT_TEST=/d; /^CONFIG_KVM=/d; /^CONFIG_VIRTUALIZATION=/d'
 }
 
 # names what the fragment wants and .config has otherwise
@@ -69,7 +86,13 @@ selftests() {
 	kmake -C "$TREE/tools/testing/selftests" TARGETS=ipi FORCE_TARGETS=1 KDIR="$KOUT" \
 		LDFLAGS=-static INSTALL_PATH="$install" install
 	[ -z "${IPI_UNPATCHED:-}" ] || rm -rf "$in_tree"
+	# the kernel's own, where the variant has it
+	[ ! -f "$KOUT/kernel/scftorture.ko" ] ||
+		cp "$KOUT/kernel/scftorture.ko" "$KOUT/kernel/torture.ko" "$install/ipi/test_modules/"
 	"${CROSS}gcc" -static -O2 -Wall -o "$KOUT/lab-init" "$SELFTESTS/qemu/init.c"
+	case $ARCH in
+	x86_64 | i386) gcc -O2 -Wall -o "$KOUT/lab-tsc" "$SELFTESTS/qemu/tsc.c" ;;
+	esac
 }
 
 initramfs() {
@@ -90,11 +113,11 @@ initramfs() {
 }
 
 lab_header
-fragment >"$FRAGMENT"
+"${IPI_PLAIN:+plain_}fragment" >"$FRAGMENT"
 KCONFIG_ALLCONFIG=$FRAGMENT
 export KCONFIG_ALLCONFIG
 step config kmake -C "$TREE" allnoconfig
 check_config
-step kernel kmake -C "$TREE" "$(basename "$IMAGE_FILE")" modules headers
+step kernel kmake -C "$TREE" "$(basename "$IMAGE_FILE")" modules
 step selftests selftests
 step initramfs initramfs

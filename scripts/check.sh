@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 # Run the scripts of scripts/check (all, or those named; --long for what takes
 # longer as well) and count their tests. A script that dies or does not keep
-# its plan is a failed test of its own.
+# its plan is a failed test of its own. With no names, those that need no kernel
+# of the lab run beside the compilers of t-patches.sh: they are one thread of
+# shell, and keep little of two cores.
 set -eu
 . "$(dirname "$0")/lib.sh"
 
@@ -13,19 +15,21 @@ if [ "${1:-}" = --long ]; then
 fi
 export LONG
 
-# what needs no kernel comes first
-[ $# -gt 0 ] || set -- lint base tree clean checkpatch refresh docs dist send patches barrier doorbell run selftests pmr vsgi lab arm message mutants
+beside=
+if [ $# -eq 0 ]; then
+	# refresh lays the tree out for both
+	set -- lint refresh docs checkpatch patches barrier doorbell run selftests pmr vsgi lab arm notify message ${LONG:+bench} mutants
+	beside="base tree clean dist send"
+fi
 
-take_lock check
 logs=$OUT/check
-rm -rf "$logs"
-mkdir -p "$logs"
 start=$(date +%s)
 
-for name in "$@"; do
+# run_one NAME: its tests, to its file and to stdout
+run_one() {
+	name=$1
 	script=$TOP/scripts/check/t-$name.sh
 	tap=$logs/$name.tap
-	[ -f "$script" ] || die "no test named $name: $(cd "$TOP/scripts/check" && echo t-*.sh)"
 	begin=$(date +%s)
 	say "check: $name"
 	{
@@ -38,6 +42,44 @@ for name in "$@"; do
 		END { exit !(planned && n == plan && n > 0 && (failed || !died)) }
 	' "$tap" || echo "not ok - $name did not come to its end" | tee -a "$tap"
 	say "check: $name: $(($(date +%s) - begin)) s"
+}
+
+# by this script itself, which has the lock
+if [ "${1:-}" = --beside ]; then
+	shift
+	for name in "$@"; do
+		run_one "$name"
+	done
+	exit
+fi
+
+take_lock check
+rm -rf "$logs"
+mkdir -p "$logs"
+for name in "$@" $beside; do
+	[ -f "$TOP/scripts/check/t-$name.sh" ] ||
+		die "no test named $name: $(cd "$TOP/scripts/check" && echo t-*.sh)"
+done
+pid=
+trap '[ -z "$pid" ] || kill -- "-$pid" 2>/dev/null || :' EXIT
+trap 'exit 130' INT TERM HUP
+for name in "$@"; do
+	if [ "$name" = patches ] && [ -n "$beside" ]; then
+		# a session of its own, so that all of it can be ended; shown when both are there
+		# shellcheck disable=SC2086
+		setsid "$TOP/scripts/check.sh" ${LONG:+--long} --beside $beside >"$logs/beside" 2>&1 9>&- </dev/null &
+		pid=$!
+		run_one patches
+		wait "$pid" || :
+		pid=
+		cat "$logs/beside"
+	else
+		run_one "$name"
+	fi
+done
+# nothing of it is missing
+for name in "$@" $beside; do
+	[ -s "$logs/$name.tap" ] || echo "not ok - $name did not run" >"$logs/$name.tap"
 done
 
 say "check: $(($(date +%s) - start)) s in all"

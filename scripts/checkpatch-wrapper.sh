@@ -61,6 +61,9 @@ check() {
 		if grep -qs '^+++ b/MAINTAINERS' "$2"/*.patch; then
 			ignore=$ignore,FILE_PATH_CHANGES
 		fi
+		# "make tree" lays out one commit, without the history to look others up in
+		! git -C "$k" rev-parse -q --verify refs/ipi/base >/dev/null 2>&1 ||
+			ignore=$ignore,UNKNOWN_COMMIT_ID
 	fi
 	rc=0
 	# shellcheck disable=SC2086

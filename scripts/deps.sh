@@ -7,6 +7,9 @@ set -eu
 . "$(dirname "$0")/lib.sh"
 
 lab="make gcc libc6-dev flex bison bc libelf-dev libssl-dev perl python3 rsync cpio kmod ccache"
+x86="gcc-i686-linux-gnu libc6-dev-i386-cross qemu-system-x86"
+# on others than amd64, gcc is no compiler for it
+[ "$(uname -m)" = x86_64 ] || x86="$x86 gcc-x86-64-linux-gnu libc6-dev-amd64-cross"
 wanted=
 for set in "$@"; do
 	case $set-$ARCH in
@@ -17,13 +20,15 @@ for set in "$@"; do
 	base) wanted="$wanted git xz-utils ca-certificates util-linux" ;;
 	lab-arm64) wanted="$wanted $lab gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-system-arm" ;;
 	lab-arm) wanted="$wanted $lab gcc-arm-linux-gnueabihf libc6-dev-armhf-cross qemu-system-arm" ;;
-	lab-x86) wanted="$wanted $lab gcc-i686-linux-gnu libc6-dev-i386-cross qemu-system-x86" ;;
-	check) wanted="$wanted shellcheck sparse codespell coccinelle clang-19 python3-ply python3-git python3-sphinx python3-sphinx-rtd-theme gcc-aarch64-linux-gnu gcc-arm-linux-gnueabihf libc6-dev-armhf-cross gcc-i686-linux-gnu" ;;
+	lab-x86) wanted="$wanted $lab $x86" ;;
+	check) wanted="$wanted $x86 patch shellcheck sparse codespell coccinelle clang-19 python3-ply python3-git python3-sphinx python3-sphinx-rtd-theme gcc-aarch64-linux-gnu gcc-arm-linux-gnueabihf libc6-dev-armhf-cross" ;;
+	long) wanted="$wanted gcc-s390x-linux-gnu gcc-hppa-linux-gnu" ;;
+	bench) wanted="$wanted $x86 patch gnuplot-nox python3" ;;
 	send) wanted="$wanted b4 git-filter-repo perl codespell python3-ply python3-git" ;;
-	*) die "unknown set $set; known: base lab check send" ;;
+	*) die "unknown set $set; known: base lab check long send bench" ;;
 	esac
 done
-[ -n "$wanted" ] || die "name a set: base lab check send"
+[ -n "$wanted" ] || die "name a set: base lab check long send bench"
 
 if ! command -v dpkg-query >/dev/null 2>&1 || ! command -v apt-get >/dev/null 2>&1; then
 	say "not a Debian system, nothing installed; Debian's names for what is needed:$wanted"

@@ -154,6 +154,15 @@ case $ARCH:" $ARCHES" in
 esac
 [ -n "$known" ] || die "unknown ARCH=$ARCH; known: ${ARCHES% }"
 
+# another kernel of that architecture, with what is in its file as well
+VARIANT=${VARIANT:-}
+case $VARIANT in
+*[!a-z0-9_]*) known= ;;
+*) known=1 ;;
+esac
+[ -n "$known" ] && { [ -z "$VARIANT" ] || [ -f "$TOP/selftests/ipi/qemu/variant-$VARIANT.config" ]; } ||
+	die "unknown VARIANT=$VARIANT; known: $(cd "$TOP/selftests/ipi/qemu" && echo variant-*.config | sed 's/variant-//g; s/[.]config//g')"
+
 [ -n "${XDG_CACHE_HOME:-}${HOME:-}" ] || die "no home folder: set XDG_CACHE_HOME"
 CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/ipi-series
 
@@ -188,4 +197,16 @@ if [ -n "$KSRC" ]; then
 	WORK=$OUT/ksrc-$(printf '%s %s %s' "$BASE" "$KSRC" "$REF" | cksum | cut -d ' ' -f 1)
 fi
 TREE=$WORK/tree
-KOUT=$WORK/$ARCH
+# IPI_PLAIN=1: a kernel without tests and detectors, for figures
+KOUT=$WORK/$ARCH${VARIANT:+.$VARIANT}${IPI_PLAIN:+-plain}
+
+# One configuration with and without a Rust compiler on the machine, which kbuild would
+# ask at each step
+NO_RUST='RUSTC=false BINDGEN=false'
+
+# For what builds kernels. With the depend mode a file that is not in the cache is read
+# by the compiler once, not twice; the same bytes come from the same sources.
+use_ccache() {
+	export CCACHE_DIR="$CACHE/ccache" CCACHE_BASEDIR="$WORK" CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1
+	export KBUILD_BUILD_TIMESTAMP='Thu Jan  1 00:00:00 UTC 2026' KBUILD_BUILD_USER=ipi KBUILD_BUILD_HOST=lab
+}

@@ -27,14 +27,35 @@ for name in "$@"; do
 done
 
 "$TOP/scripts/tree.sh"
-"$TOP/scripts/build.sh"
 take_lock mutants
-export CCACHE_DIR="$CACHE/ccache" CCACHE_BASEDIR="$WORK" CCACHE_NOHASHDIR=1
-export KBUILD_BUILD_TIMESTAMP='Thu Jan  1 00:00:00 UTC 2026' KBUILD_BUILD_USER=ipi KBUILD_BUILD_HOST=lab
-rsync -a --delete --exclude=kselftest_install "$KOUT/" "$MUT/"
+use_ccache
+
+# The lab kernel of that architecture, built, and its copy for mutants
+ready=
+lab_of() { # ARCH
+	export ARCH="$1"
+	. "$TOP/scripts/arch.sh"
+	KOUT=$WORK/$ARCH
+	MUT=$KOUT.mutant
+	case " $ready " in *" $ARCH "*) return 0 ;; esac
+	"$TOP/scripts/build.sh"
+	rsync -a --delete --exclude=kselftest_install "$KOUT/" "$MUT/"
+	ready="$ready $ARCH"
+}
+
+# The architecture whose lab kills it: that of this run, or x86
+arch_of() { # KILLER
+	case $1 in
+	notify | monitor) echo x86_64 ;;
+	log-x86:*) echo x86_64 ;;
+	*) echo "$run_arch" ;;
+	esac
+}
+run_arch=$ARCH
 
 kmake() { # KARCH CROSS OUT TARGET
-	make -s -C "$TREE" O="$3" ARCH="$1" CROSS_COMPILE="$2" CC="ccache $2gcc" -j"$JOBS" "$4"
+	# shellcheck disable=SC2086
+	make -s -C "$TREE" O="$3" ARCH="$1" CROSS_COMPILE="$2" CC="ccache $2gcc" $NO_RUST -j"$JOBS" "$4"
 }
 
 # the object alone, in the configuration that the patch checks use
@@ -88,6 +109,17 @@ killed() {
 		want=${killer#log:}
 		guest none 2 virt ""
 		;;
+	notify) guest ipi_notify 4 microvm "IPI_NOTIFY_FAIL=1" ;;
+	log-x86:*)
+		want=${killer#log-x86:}
+		guest none 2 microvm ""
+		;;
+	monitor)
+		kmake "$KARCH" "$CROSS" "$MUT" arch/x86/kernel/process.o >"$log" 2>&1 || return 2
+		# TIF_NEED_RESCHED and TIF_NOTIFY_IPI
+		"${CROSS}objdump" -d --no-show-raw-insn "$MUT/arch/x86/kernel/process.o" |
+			awk -v mask=$((0x2010)) -f "$TOP/scripts/monitor.awk" >>"$log" || return 1
+		;;
 	order) order arm64 "dsb ishst" ;;
 	wmb) order wmb "dsb st" ;;
 	pmr)
@@ -109,6 +141,9 @@ mutant() {
 	fi
 	mkdir -p "$MUT/$(dirname "$file")"
 	sed "$change" "$TREE/$file" >"$MUT/$file"
+	# a source that includes it by its name would find the one beside it
+	includer=$(grep -ls "^#include \"${file##*/}\"" "$TREE/${file%/*}/"*.c | head -n 1)
+	[ -z "$includer" ] || cp "$includer" "$MUT/${file%/*}/"
 	if cmp -s "$TREE/$file" "$MUT/$file"; then
 		not_ok "mutant $name: its change does not apply any more"
 		return
@@ -117,7 +152,7 @@ mutant() {
 	say "mutant $name ($killer)"
 	rc=0
 	killed || rc=$?
-	rm -f "$MUT/$file"
+	rm -f "$MUT/$file" ${includer:+"$MUT/${file%/*}/${includer##*/}"}
 	case $rc in
 	0) not_ok "mutant $name: not caught by $killer" ;;
 	1) ok "mutant $name: caught by $killer: $(reason)" ;;
@@ -128,7 +163,8 @@ mutant() {
 # the first word of what went wrong
 reason() {
 	case $killer in
-	log:*) echo "not in the log" ;;
+	log:* | log-x86:*) echo "not in the log" ;;
+	monitor) tail -n 1 "$log" ;;
 	order | wmb) tail -n 1 "$log" ;;
 	pmr) grep -m 1 '^not ok' "$log" ;;
 	arm) grep -m 1 -o 'warning: .*' "$log" ;;
@@ -152,6 +188,7 @@ control() {
 }
 
 mkdir -p "$OUT/log"
+lab_of "$run_arch"
 control
 exec 3<"$TABLE"
 while IFS= read -r row <&3; do
@@ -166,9 +203,12 @@ while IFS= read -r row <&3; do
 	elif [ "$level" = c ] && [ "$(field 3)" != c ]; then
 		continue
 	fi
+	lab_of "$(arch_of "$killer")"
 	mutant
 done
-rm -f "$MUT/vmlinux"
+for arch in $ready; do
+	rm -f "$WORK/$arch.mutant/vmlinux"
+done
 
 if [ -n "$tap" ]; then
 	tap_done

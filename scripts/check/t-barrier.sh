@@ -11,8 +11,7 @@ set -eu
 need ccache aarch64-linux-gnu-gcc arm-linux-gnueabihf-gcc
 PLACE=$WORK/barrier
 mkdir -p "$PLACE"
-export CCACHE_DIR="$CACHE/ccache" CCACHE_BASEDIR="$WORK" CCACHE_NOHASHDIR=1
-export KBUILD_BUILD_TIMESTAMP='Thu Jan  1 00:00:00 UTC 2026' KBUILD_BUILD_USER=ipi KBUILD_BUILD_HOST=lab
+use_ccache
 OBJECT=drivers/irqchip/irq-gic-v3.o
 
 kmake() { # ARGS...

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# The page as Sphinx reads it with the kernel's own configuration, but without
+# The pages as Sphinx reads them with the kernel's own configuration, but without
 # the rest of the kernel's documentation, which takes half an hour.
 set -eu
 . "$(dirname "$0")/../lib.sh"
@@ -10,7 +10,7 @@ set -eu
 need sphinx-build
 D=$WORK/docs
 rm -rf "$D"
-mkdir -p "$D/Documentation/admin-guide" "$D/Documentation/sphinx-static" "$D/Documentation/images"
+mkdir -p "$D/Documentation/sphinx-static" "$D/Documentation/images"
 cp -R "$TREE/Documentation/conf.py" "$TREE/Documentation/sphinx" "$D/Documentation/"
 cp "$TREE/Documentation/images/logo.svg" "$D/Documentation/images/"
 ln -s "$TREE/tools" "$TREE/scripts" "$TREE/MAINTAINERS" "$D/"
@@ -26,6 +26,7 @@ pages=$(cd "$TOP/Documentation" && find . -name '*.rst' | sed 's,^\./,,')
 # what Sphinx says of the pages; no graphviz is no fault of theirs
 said() {
 	for page in $pages; do
+		mkdir -p "$D/Documentation/${page%/*}"
 		cp "$TREE/Documentation/$page" "$D/Documentation/$page"
 		[ $# -eq 0 ] || printf '%s\n' "$@" >>"$D/Documentation/$page"
 	done

@@ -156,11 +156,11 @@ drivers() {
 }
 explained() {
 	sed -n 's/^``\(irq-[a-z0-9-]*\.c\)``, ``\([a-z0-9_]*\)()``: .*/\1 \2/p' \
-		"$TOP/Documentation/admin-guide/ipi.rst" | sort
+		"$TOP/Documentation/core-api/ipi.rst" | sort
 }
 if [ -n "${LONG:-}" ] || [ "${1:-}" = all ]; then
 	"$TOP/scripts/tree.sh" >&2
-	same "each finding in drivers/irqchip of the base is explained in ipi.rst, and nothing else" \
+	same "each finding in drivers/irqchip of the base is explained in core-api/ipi.rst, and nothing else" \
 		"$(drivers)" "$(explained)"
 else
 	skip "the findings in drivers/irqchip are explained in ipi.rst" "make check-long looks at the drivers"

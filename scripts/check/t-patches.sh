@@ -6,7 +6,8 @@
 # switches on and off; checkpatch, kernel-doc, inlines, and each topic alone. New
 # warnings are found by comparing sets with line numbers removed. A table of
 # patch and check ends it. clang, and gcc with the switches off or without SMP,
-# build the whole series here; with LONG, each patch.
+# build the whole series here; with LONG, each patch. make check-patches has i386 and
+# kernels without SMP, too.
 set -eu
 unset SMP MACHINE CPU APPEND TESTS TIMEOUT NAME TRACE IMAGE INITRD THREADS ICOUNT
 . "$(dirname "$0")/../lib.sh"
@@ -14,7 +15,10 @@ unset SMP MACHINE CPU APPEND TESTS TIMEOUT NAME TRACE IMAGE INITRD THREADS ICOUN
 
 "$TOP/scripts/tree.sh" >&2
 CLANG=clang-19
-need sparse ccache "$CLANG" perl aarch64-linux-gnu-gcc arm-linux-gnueabihf-gcc i686-linux-gnu-gcc
+# of make check-patches: i386, and without SMP
+ALL=${IPI_ALL_CONFIGS:-}${LONG:-}
+need sparse ccache "$CLANG" perl aarch64-linux-gnu-gcc arm-linux-gnueabihf-gcc i686-linux-gnu-gcc \
+	${LONG:+s390x-linux-gnu-gcc hppa-linux-gnu-gcc}
 
 PLACE=$WORK/patches
 SRC=$PLACE/tree
@@ -22,15 +26,15 @@ LOGS=$PLACE/logs
 rm -rf "$LOGS"
 mkdir -p "$LOGS"
 cp "$TOP/scripts/sparse.sh" "$PLACE/sparse.sh"
-export CCACHE_DIR="$CACHE/ccache" CCACHE_BASEDIR="$WORK" CCACHE_NOHASHDIR=1
-export KBUILD_BUILD_TIMESTAMP='Thu Jan  1 00:00:00 UTC 2026' KBUILD_BUILD_USER=ipi KBUILD_BUILD_HOST=lab
+use_ccache
 
 base=$(git -C "$TREE" rev-parse refs/ipi/base)
 commits=$(git -C "$TREE" rev-list --reverse "$base..ipi")
 touched=$(git -C "$TREE" diff --name-only "$base..ipi" -- '*.c' '*.h' | grep -v '^tools/') || :
 
-ARCHES="arm64 arm x86_64 i386"
-CONFIGS="arm64-on arm64-off arm-on arm-off arm-up x86_64-on x86_64-off i386-on i386-off i386-up"
+ARCHES="arm64 arm x86_64 i386 ${LONG:+s390 parisc}"
+CONFIGS="arm64-on arm64-off arm-on arm-off x86_64-on x86_64-off"
+CONFIGS="$CONFIGS ${ALL:+arm-up i386-on i386-off i386-up} ${LONG:+s390-on parisc-on}"
 
 # what each configuration asks for; the switches need SMP
 fragment() { # CONFIG
@@ -41,17 +45,21 @@ fragment() { # CONFIG
 	arm-*) printf 'CONFIG_%s=y\n' MMU ARCH_MULTI_V7 ARCH_VIRT ARM_GIC_V3_IPI_ISHST ;;
 	x86_64-*) printf 'CONFIG_%s=y\n' 64BIT CPU_IDLE NO_HZ_IDLE HIGH_RES_TIMERS ;;
 	i386-*) printf 'CONFIG_%s=y\n' CPU_IDLE NO_HZ_IDLE HIGH_RES_TIMERS && echo '# CONFIG_64BIT is not set' ;;
+	s390-*) printf 'CONFIG_%s=y\n' NO_HZ_IDLE HIGH_RES_TIMERS ;;
+	parisc-*) printf 'CONFIG_%s=y\n' PA8X00 NO_HZ_IDLE HIGH_RES_TIMERS ;;
 	esac
 	case $1 in
 	*-up) echo '# CONFIG_SMP is not set' ;;
 	*) echo CONFIG_SMP=y ;;
 	esac
 	case $1 in
+	x86_64-on | i386-on | s390-on | parisc-on) printf 'CONFIG_%s=y\n' SCHED_NOTIFY_IPI SCHED_NOTIFY_IPI_DEFAULT_ON ;;
 	arm64-on) printf 'CONFIG_%s=y\n' KUNIT ARM_GIC_V3_SGI_BROADCAST ARM_GIC_V3_KUNIT_TEST \
 		ARM_GIC_V3_PMR_SYNC_KUNIT_TEST ARM_GIC_V4_1_LOCAL_VSGI ARM_GIC_V4_1_VSGI_KUNIT_TEST ;;
 	arm-on) printf 'CONFIG_%s=y\n' KUNIT ARM_GIC_V3_SGI_BROADCAST ARM_GIC_V3_KUNIT_TEST ;;
 	# without BUG, WARN_ON() does not put line numbers into the code
-	*-off) printf '# CONFIG_%s is not set\n' KUNIT BUG ARM_GIC_V3_SGI_BROADCAST ARM_GIC_V4_1_LOCAL_VSGI ;;
+	*-off) printf '# CONFIG_%s is not set\n' KUNIT BUG ARM_GIC_V3_SGI_BROADCAST ARM_GIC_V4_1_LOCAL_VSGI \
+		SCHED_NOTIFY_IPI ;;
 	esac
 }
 
@@ -88,11 +96,13 @@ OBJECTS=$(objects)
 not_of() { # CONFIG
 	common='^(kernel|init|include/linux/sched|include/asm-generic|drivers/cpuidle)/|linux/(sched|tick|thread_info|cpuidle)[.]h'
 	case $1 in
-	arm64-on) echo '^arch/(x86|arm|s390)/|^drivers/(idle|acpi)/' ;;
-	arm64-*) echo "^arch/(x86|arm|s390)/|^drivers/(idle|acpi)/|$common" ;;
-	arm-*) echo "^arch/(x86|arm64|s390)/|^drivers/(idle|acpi)/|$common" ;;
-	x86_64-*) echo '^arch/(arm|arm64|s390)/|irq-gic|irqchip/Kconfig' ;;
-	i386-*) echo '^arch/(arm|arm64|s390)/|irq-gic|irqchip/Kconfig|^drivers/idle/' ;;
+	arm64-on) echo '^arch/(x86|arm|s390|parisc)/|^drivers/(idle|acpi|cpuidle)/' ;;
+	arm64-*) echo "^arch/(x86|arm|s390|parisc)/|^drivers/(idle|acpi)/|$common" ;;
+	arm-*) echo "^arch/(x86|arm64|s390|parisc)/|^drivers/(idle|acpi)/|$common" ;;
+	x86_64-*) echo '^arch/(arm|arm64|s390|parisc)/|irq-gic|irqchip/Kconfig' ;;
+	i386-*) echo '^arch/(arm|arm64|s390|parisc)/|irq-gic|irqchip/Kconfig|^drivers/idle/' ;;
+	s390-*) echo '^arch/(arm|arm64|x86|parisc)/|irq-gic|irqchip/Kconfig|^drivers/(idle|acpi|cpuidle)/' ;;
+	parisc-*) echo '^arch/(arm|arm64|x86|s390)/|irq-gic|irqchip/Kconfig|^drivers/(idle|acpi|cpuidle)/' ;;
 	esac
 }
 
@@ -108,6 +118,19 @@ objects_of() { # CONFIG
 # does a change of these files reach a configuration
 concerns() { # CONFIG FILES
 	printf '%s\n' "$2" | grep -qvE "$(not_of "$1")"
+}
+
+# Is a configuration built with each patch that changes these files, or with the whole
+# series only: those with switches off are when they are compared below; i386 has no
+# source of its own, and x86 is enough for what all architectures have.
+per_patch() { # CONFIG FILES
+	[ -z "${LONG:-}" ] || return 0
+	case $1 in
+	i386-* | *-up) return 1 ;;
+	x86_64-off) return 1 ;;
+	*-off) [ -z "$before" ] ;;
+	arm64-on) printf '%s\n' "$2" | grep -qE '^arch/arm64|irq-gic|irqchip' ;;
+	esac
 }
 
 # an architecture that no patch touches is left out
@@ -135,14 +158,20 @@ kmake() { # CONFIG COMPILER ARGS...
 	arm-*) set -- ARCH=arm CROSS_COMPILE=arm-linux-gnueabihf- "$@" && cc=arm-linux-gnueabihf-gcc ;;
 	x86_64-*) set -- ARCH=x86_64 "$@" && cc=gcc ;;
 	i386-*) set -- ARCH=i386 CROSS_COMPILE=i686-linux-gnu- "$@" && cc=i686-linux-gnu-gcc ;;
+	s390-*) set -- ARCH=s390 CROSS_COMPILE=s390x-linux-gnu- "$@" && cc=s390x-linux-gnu-gcc ;;
+	parisc-*) set -- ARCH=parisc CROSS_COMPILE=hppa-linux-gnu- "$@" && cc=hppa-linux-gnu-gcc ;;
 	esac
 	[ "$compiler" = gcc ] || { cc=$CLANG && out=$out-clang; }
-	KCONFIG_ALLCONFIG=$PLACE/$config.config make -s -k -C "$SRC" O="$out" CC="ccache $cc" -j"$JOBS" "$@"
+	# shellcheck disable=SC2086
+	KCONFIG_ALLCONFIG=$PLACE/$config.config make -s -k -C "$SRC" O="$out" CC="ccache $cc" $NO_RUST -j"$JOBS" "$@"
 }
 
 # build CONFIG COMPILER LOG [configure]: what the compiler and sparse say of what
-# had to be built again in the folders of the series, on stdout
+# had to be built again in the folders of the series, on stdout, sorted for comm
 build() {
+	build_and_say "$@" | sort -u
+}
+build_and_say() {
 	log=$3
 	# without one, make would build all of the kernel
 	[ -n "$(objects_of "$1")" ] || return 0
@@ -156,10 +185,11 @@ build() {
 	# shellcheck disable=SC2086
 	kmake "$@" $wanted >"$log" 2>&1 || echo "error: does not build, see $log"
 	! grep -q 'is not available or not up to date' "$log" || echo "error: sparse did not run"
-	sed "s,$SRC/,,g; s,^[.][.]/tree/,,; s/:[0-9]*:[0-9]*:/:/" "$log" | awk -v dirs="$(dirname $OBJECTS $touched | sort -u)" '
+	# the compiler cache says again what was said of another clone's tree
+	sed "s,$SRC/,,g; s,^/[^ :]*/patches/tree/,,; s,^[.][.]/tree/,,; s/:[0-9]*:[0-9]*:/:/" "$log" | awk -v dirs="$(dirname $OBJECTS $touched | sort -u)" '
 		BEGIN { n = split(dirs, dir, "\n"); for (i = 1; i <= n; i++) ours[dir[i]] = 1 }
 		/(warning|error):/ { file = $1; sub(/\/[^\/]*$/, "", file); if (file in ours) print }
-	' | sort -u
+	'
 }
 
 # afresh FOLDER: what an earlier run built there would not be built, and nothing be
@@ -204,6 +234,9 @@ SENDS='gic_(ipi_send_mask|send_sgi|compute_target_list|sgi_targets|broadcast_sgi
 send_path() { # CONFIG
 	code "$1" drivers/irqchip/irq-gic-v3.o "$SENDS"
 }
+idle_loop() { # CONFIG
+	code "$1" kernel/sched/build_policy.o 'do_idle|cpu_idle_poll|cpu_startup_entry|default_idle_call|cpuidle_idle_call'
+}
 
 : >"$PLACE/cells"
 for config in $CONFIGS; do
@@ -223,6 +256,7 @@ for config in $CONFIGS; do
 	grep '^error: \(allnoconfig\|sparse\)' "$PLACE/$config.warnings" >"$LOGS/0000-$config.error" || :
 	[ -n "$(objects_of "$config")" ] || echo "no object of it builds" >>"$LOGS/0000-$config.error"
 	cell 0000 "${config%-*}" "base: $config builds" "$LOGS/0000-$config.error"
+	case $config in x86_64-* | i386-*) idle_loop "$config" >"$PLACE/$config.idle" ;; esac
 done
 
 before=
@@ -261,7 +295,7 @@ for commit in $commits; do
 			# shellcheck disable=SC2086
 			git -C "$TREE" archive "$1" -- $there | tar -x -C "$PLACE/doc"
 			(cd "$PLACE/doc" && find . -type f -exec "$TREE/scripts/kernel-doc" -none -Wall {} + 2>&1) |
-				grep -E 'warning|error|Warning|Error' | sed 's/:[0-9]*:\{0,1\}/:/; s/:[0-9]*\( \|$\)/:\1/' | sort -u
+				grep -E 'warning|error|Warning|Error' | sed 's/:[0-9][0-9]*\(:\| \|$\)/:\1/' | sort -u
 		}
 		kernel_doc "$commit^" >"$PLACE/doc.before" 2>/dev/null
 		kernel_doc "$commit" >"$PLACE/doc.after"
@@ -278,8 +312,7 @@ for commit in $commits; do
 		reached=
 		for config in $CONFIGS; do
 			concerns "$config" "$changed" || continue
-			# those with switches off for what is compared below, and at the end
-			case $config-$before${LONG:+-on-} in *-on-* | *-off-) ;; *) continue ;; esac
+			per_patch "$config" "$changed" || continue
 			reached="$reached $config"
 			build "$config" "$compiler" "$LOGS/$nr-$config-$compiler" "$configure" >"$PLACE/$config.now" &
 		done
@@ -313,11 +346,12 @@ done
 # What was not built with each patch, with the whole series
 say "patches: the whole series"
 for config in $CONFIGS; do
-	case $config in *-on) ;; *) build "$config" gcc "$LOGS/last-$config" configure >"$PLACE/$config.now" & ;; esac
+	case $config in arm-on | x86_64-on) continue ;; esac
+	build "$config" gcc "$LOGS/last-$config" configure >"$PLACE/$config.now" &
 done
 wait
 for config in $CONFIGS; do
-	case $config in *-on) continue ;; esac
+	case $config in arm-on | x86_64-on) continue ;; esac
 	comm -13 "$PLACE/$config.warnings" "$PLACE/$config.now" >"$LOGS/last-$config.new"
 	cell last "${config%-*}" "the whole series: $config builds, W=1 and sparse say nothing new" "$LOGS/last-$config.new"
 done
@@ -362,9 +396,31 @@ for config in arm64 arm; do
 	fi
 done
 
+# SCHED_NOTIFY_IPI=n is the idle loop of the base
+for config in $CONFIGS; do
+	case $config in x86_64-off | i386-off | i386-up) ;; *) continue ;; esac
+	idle_loop "$config" >"$PLACE/$config.after"
+	lines=$(wc -l <"$PLACE/$config.after")
+	if [ "$lines" -gt 100 ]; then
+		check "$config: the idle loop of the base, $lines lines of disassembly" \
+			diff "$PLACE/$config.idle" "$PLACE/$config.after"
+	else
+		not_ok "$config: the idle loop was not found in the object"
+	fi
+	on=${config%-*}-on
+	idle_loop "$on" >"$PLACE/$on.after"
+	if cmp -s "$PLACE/$on.idle" "$PLACE/$on.after"; then
+		not_ok "$config: ... and with SCHED_NOTIFY_IPI=y, too: the comparison sees nothing"
+	else
+		ok "$config: ... and with SCHED_NOTIFY_IPI=y it is another"
+	fi
+done
+
+[ -n "$ALL" ] || skip "i386, and kernels without SMP" "make check-patches builds them"
+
 # What clang says of the whole series, and of the base if it says anything
 for config in $CONFIGS; do
-	case $config-${LONG:-} in *-on-* | *-1) ;; *) continue ;; esac
+	case $config-${LONG:-} in arm64-on- | arm-on- | x86_64-on- | *-1) ;; *) continue ;; esac
 	say "patches: clang, $config"
 	afresh "$config-clang"
 	build "$config" clang "$LOGS/clang-$config" configure >"$PLACE/$config.clang"
@@ -453,7 +509,8 @@ for topic in $(sed -n 's/^# topic: \([^ ]*\).*/\1/p' "$TOP/patches/$BASE/series"
 		continue
 	fi
 	say "patches: topic $topic alone"
-	for config in arm64-on arm-on x86_64-on i386-on; do
+	for config in $CONFIGS; do
+		case $config in arm64-on | arm-on | x86_64-on | i386-on) ;; *) continue ;; esac
 		concerns "$config" "$changed" || continue
 		build "$config" gcc "$LOGS/topic-$topic-$config" configure >"$PLACE/now"
 		comm -13 "$PLACE/$config.warnings" "$PLACE/now" >"$LOGS/topic-$topic-$config.new"
@@ -463,7 +520,7 @@ done
 
 # Patch and check: "-" is what the patch does not reach
 awk -F '\t' '
-	BEGIN { n = split("apply checkpatch inline kernel-doc arm64 arm x86_64 i386 clang symbols maintainers cocci", column, " ") }
+	BEGIN { n = split("apply checkpatch inline kernel-doc arm64 arm x86_64 i386 s390 parisc clang symbols maintainers cocci", column, " ") }
 	!($1 in seen) { seen[$1] = 1; row[++rows] = $1 }
 	{
 		if (state[$1, $2] != "FAIL") state[$1, $2] = $3

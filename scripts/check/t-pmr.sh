@@ -21,13 +21,13 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 130' INT TERM HUP
 
-export CCACHE_DIR="$CACHE/ccache" CCACHE_BASEDIR="$WORK" CCACHE_NOHASHDIR=1
-export KBUILD_BUILD_TIMESTAMP='Thu Jan  1 00:00:00 UTC 2026' KBUILD_BUILD_USER=ipi KBUILD_BUILD_HOST=lab
+use_ccache
 
 kmake() { # OUT ARGS...
 	kmake_out=$1
 	shift
-	make -s -C "$TREE" O="$kmake_out" ARCH="$KARCH" CROSS_COMPILE="$CROSS" CC="ccache ${CROSS}gcc" -j"$JOBS" "$@"
+	# shellcheck disable=SC2086
+	make -s -C "$TREE" O="$kmake_out" ARCH="$KARCH" CROSS_COMPILE="$CROSS" CC="ccache ${CROSS}gcc" $NO_RUST -j"$JOBS" "$@"
 }
 
 config() { grep -q "^CONFIG_$1=y" "$kernel/.config"; }

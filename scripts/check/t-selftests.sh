@@ -12,7 +12,8 @@ set -eu
 tmp=$OUT/selftests
 rm -rf "$tmp"
 mkdir -p "$tmp"
-programs=$(sed -n 's/^TEST_GEN_PROGS := //p' "$TOP/selftests/ipi/Makefile")
+programs=$(sed -n 's/^TEST_GEN_PROGS\(_EXTENDED\)\{0,1\} := //p' "$TOP/selftests/ipi/Makefile")
+modules=$(sed -n 's/^obj-m += //p' "$TOP/selftests/ipi/test_modules/Makefile")
 
 ksft() { # FOLDER ARGS...
 	folder=$1
@@ -20,13 +21,15 @@ ksft() { # FOLDER ARGS...
 	make -C "$folder" ARCH="$KARCH" CROSS_COMPILE="$CROSS" KDIR="$KOUT" TARGETS=ipi FORCE_TARGETS=1 "$@"
 }
 
-# built FOLDER: all programs and the module are there, for this architecture
+# built FOLDER: all programs and modules are there, for this architecture
 built() {
 	for program in $programs; do
 		[ -x "$1/$program" ] || { echo "$1/$program is missing"; return 1; }
 		"${CROSS}objdump" -f "$1/$program" >/dev/null || return 1
 	done
-	[ -f "$1/test_modules/ipi_test.ko" ] || { echo "$1/test_modules/ipi_test.ko is missing"; return 1; }
+	for module in $modules; do
+		[ -f "$1/test_modules/${module%.o}.ko" ] || { echo "$1/test_modules/${module%.o}.ko is missing"; return 1; }
+	done
 }
 
 no_warning() {

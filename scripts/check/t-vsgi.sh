@@ -14,8 +14,7 @@ need ccache aarch64-linux-gnu-gcc
 S=$TOP/scripts
 PLACE=$WORK/vsgi
 mkdir -p "$PLACE"
-export CCACHE_DIR="$CACHE/ccache" CCACHE_BASEDIR="$WORK" CCACHE_NOHASHDIR=1
-export KBUILD_BUILD_TIMESTAMP='Thu Jan  1 00:00:00 UTC 2026' KBUILD_BUILD_USER=ipi KBUILD_BUILD_HOST=lab
+use_ccache
 FILE=drivers/irqchip/irq-gic-v3-its
 
 kmake() { # ARGS...

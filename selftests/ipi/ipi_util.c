@@ -8,6 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(__x86_64__) || defined(__i386)
+#include <sys/io.h>
+#endif
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -16,9 +19,7 @@
 #include "kselftest.h"
 #include "ipi_util.h"
 
-#define MODULE		"ipi_test"
-#define DEBUGFS		"/sys/kernel/debug/" MODULE "/"
-#define SWITCH		"/sys/module/irqchip/parameters/gicv3_sgi_broadcast"
+#define DEBUGFS		"/sys/kernel/debug/ipi_test/"
 #define CPU_DIR		"/sys/devices/system/cpu/"
 #define CPU_LINE	"cpu=%u sent=%u calls=%u entered=%d raised=%d affinity=%x " \
 			"irm0=%d list0=%d irm1=%d list1=%d stale=%d others=%d"
@@ -29,14 +30,22 @@
 struct ipi_machine ipi;
 const char * const ipi_position_name[] = { "off", "on", "base" };
 
-static int sgi[IPI_REASONS] = { -1, -1 };
-static atomic_uint *marker;
+/* of ipi_use() */
+static const char *module = "ipi_test";
+static const char *switch_file = "/sys/module/irqchip/parameters/gicv3_sgi_broadcast";
+
+int ipi_sgi[IPI_REASONS] = { -1, -1 };
 
 /* What restore() puts back; only open files, as it runs in signal handlers */
 static int switch_fd = -1;
 static char switch_was;
 static int online_fd[MAX_CPUS];
 static atomic_bool loaded;
+static struct {
+	int fd;
+	char was;
+} kept[4];
+static int nr_kept;
 static int run_fd = -1, result_fd = -1, broadcast_fd = -1;
 
 static void close_module(void)
@@ -58,6 +67,8 @@ static void restore(void)
 	switch_fd = -1;
 	if (fd >= 0)
 		(void)!pwrite(fd, &switch_was, 1, 0);
+	for (i = 0; i < nr_kept; i++)
+		(void)!pwrite(kept[i].fd, &kept[i].was, 1, 0);
 	for (i = 0; i < MAX_CPUS; i++)
 		if (online_fd[i] > 0)
 			(void)!pwrite(online_fd[i], "1", 1, 0);
@@ -65,7 +76,7 @@ static void restore(void)
 		return;
 	close_module();
 	/* another thread may be in it */
-	for (i = 0; i < 50 && syscall(SYS_delete_module, MODULE, O_NONBLOCK) &&
+	for (i = 0; i < 50 && syscall(SYS_delete_module, module, O_NONBLOCK) &&
 	     (errno == EWOULDBLOCK || errno == EBUSY); i++)
 		nanosleep(&pause, NULL);
 	loaded = 0;
@@ -179,7 +190,7 @@ char ipi_switch_read(void)
 {
 	char text[8];
 
-	read_text(SWITCH, text, sizeof(text));
+	read_text(switch_file, text, sizeof(text));
 	return text[0];
 }
 
@@ -188,47 +199,113 @@ void ipi_switch_set(int position)
 	const char *text = position == POS_ON ? "Y" : "N";
 
 	if (position != POS_BASE && (ipi_switch_write(text) || ipi_switch_read() != *text))
-		ksft_exit_fail_msg("cannot set " SWITCH "\n");
+		ksft_exit_fail_msg("cannot set %s\n", switch_file);
 	/* for the module's model */
 	if (broadcast_fd >= 0 && pwrite(broadcast_fd, text, 1, 0) != 1)
 		ksft_exit_fail_msg("cannot set " DEBUGFS "broadcast\n");
 }
 
-/* 0 or -errno; -ENOENT if there is no module to load */
-int ipi_load(const char *params)
+/* A switch, open for writing, that is put back at the end; -1 if there is none */
+int ipi_keep(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+
+	if (fd < 0)
+		return -1;
+	if (nr_kept == ARRAY_SIZE(kept) || pread(fd, &kept[nr_kept].was, 1, 0) != 1)
+		ksft_exit_fail_msg("cannot read %s\n", path);
+	kept[nr_kept++].fd = fd;
+	return fd;
+}
+
+/* A module that was built with the tests, or -errno */
+static int open_module(const char *name)
 {
 	char path[4096];
 	ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - 64);
-	int fd, err = 0;
+	int fd;
 
 	if (len < 0)
 		return -errno;
 	path[len] = '\0';
-	snprintf(strrchr(path, '/'), 64, "/test_modules/" MODULE ".ko");
+	snprintf(strrchr(path, '/'), 64, "/test_modules/%s.ko", name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+bool ipi_has_module(const char *name)
+{
+	int fd = open_module(name);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+/* 0 or -errno; -ENOENT if there is no module to load */
+int ipi_load_module(const char *name, const char *params)
+{
+	int fd = open_module(name), err = 0;
+
 	if (fd < 0)
-		return -errno;
+		return fd;
 	/* an earlier test that was killed may have left it */
-	syscall(SYS_delete_module, MODULE, O_NONBLOCK);
+	syscall(SYS_delete_module, name, O_NONBLOCK);
 	if (syscall(SYS_finit_module, fd, params, 0))
 		err = -errno;
-	else
-		loaded = 1;
 	close(fd);
+	return err;
+}
+
+int ipi_load(const char *params)
+{
+	int err = ipi_load_module(module, params);
+
+	if (!err)
+		loaded = 1;
 	return err;
 }
 
 void ipi_unload(void)
 {
 	close_module();
-	if (syscall(SYS_delete_module, MODULE, O_NONBLOCK))
-		ksft_exit_fail_msg("cannot unload " MODULE ": %s\n", strerror(errno));
+	if (syscall(SYS_delete_module, module, O_NONBLOCK))
+		ksft_exit_fail_msg("cannot unload %s: %s\n", module, strerror(errno));
 	loaded = 0;
 }
 
+/* Another module and another switch than those of SGI broadcast; before ipi_init() */
+void ipi_use(const char *module_name, const char *file)
+{
+	module = module_name;
+	switch_file = file;
+}
+
+#if defined(__x86_64__) || defined(__i386)
+static unsigned short marker;		/* an I/O port */
+
 static void map_marker(void)
 {
-	const char *text = getenv("IPI_MARK_PHYS");
+	const char *text = getenv("IPI_MARK");
+
+	if (!text)
+		return;
+	marker = strtoul(text, NULL, 16);
+	if (ioperm(marker, 4, 1))
+		ksft_exit_fail_msg("IPI_MARK=%s: cannot use this port\n", text);
+}
+
+void ipi_mark(unsigned int value)
+{
+	if (marker)
+		outl(value, marker);
+}
+#else
+static unsigned int *marker;
+
+static void map_marker(void)
+{
+	const char *text = getenv("IPI_MARK");
 	unsigned long phys, size = sysconf(_SC_PAGESIZE);
 	char *page;
 	int fd;
@@ -239,10 +316,17 @@ static void map_marker(void)
 	fd = open("/dev/mem", O_RDWR | O_SYNC | O_CLOEXEC);
 	page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, phys & ~(size - 1));
 	if (fd < 0 || page == MAP_FAILED)
-		ksft_exit_fail_msg("IPI_MARK_PHYS=%s: cannot map it from /dev/mem\n", text);
+		ksft_exit_fail_msg("IPI_MARK=%s: cannot map it from /dev/mem\n", text);
 	close(fd);
-	marker = (atomic_uint *)(page + (phys & (size - 1)));
+	marker = (unsigned int *)(page + (phys & (size - 1)));
 }
+
+void ipi_mark(unsigned int value)
+{
+	if (marker)
+		__atomic_store_n(marker, value, __ATOMIC_SEQ_CST);
+}
+#endif
 
 /* Needs root, and sees that whatever a test changes is put back */
 void ipi_init(unsigned int seconds)
@@ -254,10 +338,10 @@ void ipi_init(unsigned int seconds)
 	if (geteuid())
 		ksft_exit_skip("needs root\n");
 	ipi_read_online();
-	switch_fd = open(SWITCH, O_RDWR | O_CLOEXEC);
+	switch_fd = open(switch_file, O_RDWR | O_CLOEXEC);
 	ipi.has_switch = switch_fd >= 0;
 	if (ipi.has_switch) {
-		read_text(SWITCH, text, sizeof(text));
+		read_text(switch_file, text, sizeof(text));
 		switch_was = text[0];
 	}
 	atexit(restore);
@@ -266,8 +350,8 @@ void ipi_init(unsigned int seconds)
 	ipi_time_limit(seconds);
 }
 
-/* "IPI1:  4 5  Function call interrupts": the number of each SGI */
-static bool find_sgis(void)
+/* "IPI1:  4 5  Function call interrupts": the number of each SGI; false if not GICv3 */
+bool ipi_find_sgis(void)
 {
 	static const char * const reason[] = {
 		[IPI_CALL] = "Function call interrupts",
@@ -283,12 +367,12 @@ static bool find_sgis(void)
 		gicv3 |= !!strstr(line, " GICv3 ");
 		for (i = 0; i < IPI_REASONS; i++)
 			if (strstr(line, reason[i]))
-				sscanf(line, " IPI%d:", &sgi[i]);
+				sscanf(line, " IPI%d:", &ipi_sgi[i]);
 	}
 	free(line);
 	if (f)
 		fclose(f);
-	return gicv3 && sgi[IPI_CALL] >= 0;
+	return gicv3 && ipi_sgi[IPI_CALL] >= 0;
 }
 
 static bool irq_file_is(const char *irq, const char *name, const char *value)
@@ -308,7 +392,7 @@ static unsigned int find_call_irq(void)
 	struct dirent *d;
 	char number[16];
 
-	snprintf(number, sizeof(number), "%d", sgi[IPI_CALL]);
+	snprintf(number, sizeof(number), "%d", ipi_sgi[IPI_CALL]);
 	while (dir && (d = readdir(dir)))
 		if (irq_file_is(d->d_name, "chip_name", "GICv3") &&
 		    irq_file_is(d->d_name, "actions", "IPI") &&
@@ -329,31 +413,40 @@ static bool spans_clusters(const struct ipi_result *r)
 	return false;
 }
 
-/* The test module loaded and its files open, or the program is skipped */
-void ipi_begin(unsigned int seconds)
+/* The test module loaded, or the program is skipped */
+void ipi_load_or_skip(void)
 {
-	static struct ipi_result r;
-	bool gicv3;
 	int err;
 
-	ipi_init(seconds);
 	if (access("/proc/modules", F_OK))
 		ksft_exit_skip("this kernel loads no modules: CONFIG_MODULES\n");
 	err = ipi_load("");
 	if (err == -ENOENT)
-		ksft_exit_skip("no test_modules/" MODULE ".ko: build it with KDIR=\n");
+		ksft_exit_skip("no test_modules/%s.ko: build it with KDIR=\n", module);
 	if (err == -EPERM)
 		ksft_exit_skip("not allowed to load a module: locked down?\n");
+	if (err == -EOPNOTSUPP)
+		ksft_exit_skip("%s.ko cannot run on this kernel, see the kernel log\n", module);
 	if (err)
-		ksft_exit_fail_msg("cannot load " MODULE ".ko: %s, see the kernel log\n",
+		ksft_exit_fail_msg("cannot load %s.ko: %s, see the kernel log\n", module,
 				   strerror(-err));
+	map_marker();
+}
+
+/* The same with ipi_test and its files open */
+void ipi_begin(unsigned int seconds)
+{
+	static struct ipi_result r;
+	bool gicv3;
+
+	ipi_init(seconds);
+	ipi_load_or_skip();
 	run_fd = open(DEBUGFS "run", O_WRONLY | O_CLOEXEC);
 	result_fd = open(DEBUGFS "result", O_RDONLY | O_CLOEXEC);
 	broadcast_fd = open(DEBUGFS "broadcast", O_WRONLY | O_CLOEXEC);
 	if (run_fd < 0 || result_fd < 0 || broadcast_fd < 0)
 		ksft_exit_skip("no " DEBUGFS ": debugfs is not mounted\n");
-	map_marker();
-	gicv3 = find_sgis();
+	gicv3 = ipi_find_sgis();
 	ipi_read_result(&r);
 	ipi.traced = r.traced;
 	ipi.clusters = r.model;
@@ -430,12 +523,6 @@ void ipi_forget_strays(int except)
 	}
 }
 
-static void mark(unsigned int value)
-{
-	if (marker)
-		atomic_store(marker, value);
-}
-
 static struct ipi_cpu writes_now(int cpu)
 {
 	static struct ipi_result r;
@@ -464,7 +551,7 @@ void ipi_bracket_begin(struct ipi_bracket *b, int sender, int reason)
 	b->sender = sender;
 	b->reason = reason;
 	before = writes_now(sender);
-	mark(0x1b000000 | b->id);
+	ipi_mark(0x1b000000 | b->id);
 	b->start = writes_now(sender);
 	b->clean = same_writes(&before, &b->start, reason);
 }
@@ -473,7 +560,7 @@ void ipi_bracket_end(struct ipi_bracket *b)
 {
 	struct ipi_cpu end = writes_now(b->sender), after;
 
-	mark(0x1e000000 | b->id);
+	ipi_mark(0x1e000000 | b->id);
 	after = writes_now(b->sender);
 	b->clean &= same_writes(&end, &after, b->reason);
 	b->irm = end.irm[b->reason] - b->start.irm[b->reason];
@@ -483,8 +570,8 @@ void ipi_bracket_end(struct ipi_bracket *b)
 void ipi_bracket_print(const struct ipi_bracket *b, const char *name,
 		       unsigned int rounds, unsigned int partial)
 {
-	if (ipi.witness && sgi[b->reason] >= 0)
-		ksft_print_msg(WITNESS_LINE, b->id, name, sgi[b->reason], b->start.affinity,
+	if (ipi.witness && ipi_sgi[b->reason] >= 0)
+		ksft_print_msg(WITNESS_LINE, b->id, name, ipi_sgi[b->reason], b->start.affinity,
 			       b->irm, b->list, rounds, partial);
 }
 

@@ -56,8 +56,18 @@ extern const char * const ipi_position_name[];
 
 #define NO_SWITCH "no irqchip.gicv3_sgi_broadcast: not GICv3 or kernel without the patch"
 
+extern int ipi_sgi[IPI_REASONS];	/* SGI numbers, or -1 */
+
+void ipi_use(const char *module_name, const char *file);
+bool ipi_has_module(const char *name);
+int ipi_load_module(const char *name, const char *params);
 int ipi_load(const char *params);
+void ipi_load_or_skip(void);
 void ipi_unload(void);
+int ipi_keep(const char *path);
+bool ipi_find_sgis(void);
+/* seen by the host of the lab */
+void ipi_mark(unsigned int value);
 void ipi_init(unsigned int seconds);
 void ipi_begin(unsigned int seconds);
 void ipi_time_limit(unsigned int seconds);

@@ -8,8 +8,9 @@ OUTPUT ?= .
 COLLECTION ?= ipi
 PROGS := $(TEST_GEN_PROGS)
 TEST_GEN_PROGS := $(PROGS:%=$(OUTPUT)/%)
+TEST_GEN_PROGS_EXTENDED := $(TEST_GEN_PROGS_EXTENDED:%=$(OUTPUT)/%)
 
-all: $(TEST_GEN_PROGS) modules
+all: $(TEST_GEN_PROGS) $(TEST_GEN_PROGS_EXTENDED) modules
 
 modules:
 	+$(MAKE) -C $(TEST_GEN_MODS_DIR)
@@ -26,7 +27,7 @@ run_tests: all
 install: all
 	$(if $(INSTALL_PATH),,$(error Error: set INSTALL_PATH to use install))
 	mkdir -p '$(INSTALL_PATH)/$(TEST_GEN_MODS_DIR)'
-	cp $(TEST_GEN_PROGS) config settings '$(INSTALL_PATH)'
+	cp $(TEST_GEN_PROGS) $(TEST_GEN_PROGS_EXTENDED) config settings '$(INSTALL_PATH)'
 	$(if $(wildcard $(TEST_GEN_MODS_DIR)/*.ko),\
 		cp $(wildcard $(TEST_GEN_MODS_DIR)/*.ko) '$(INSTALL_PATH)/$(TEST_GEN_MODS_DIR)')
 
@@ -35,6 +36,6 @@ emit_tests:
 
 clean:
 	+$(MAKE) -C $(TEST_GEN_MODS_DIR) clean
-	rm -f $(TEST_GEN_PROGS)
+	rm -f $(TEST_GEN_PROGS) $(TEST_GEN_PROGS_EXTENDED)
 
 .PHONY: all modules run_tests install emit_tests clean
