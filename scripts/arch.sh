@@ -34,24 +34,16 @@ x86_64)
 	KARCH=x86_64
 	# as named by gcc itself: "gcc" alone may be another one on a machine that is not x86
 	CROSS=x86_64-linux-gnu-
-	IMAGE_FILE=arch/x86/boot/bzImage
-	MEMORY=512
 	LAB_CMDLINE="csdlock_debug=1"
 	QEMU=qemu-system-x86_64
 	QEMU_CPU=max,+monitor
-	SMP_DEFAULT=4
-	SMP_MAX=8
 	;;
 i386)
 	KARCH=i386
 	CROSS=i686-linux-gnu-
-	IMAGE_FILE=arch/x86/boot/bzImage
-	MEMORY=512
 	QEMU=qemu-system-i386
 	# its AMD is one that Linux warns not to run with several CPUs
 	QEMU_CPU=max,+monitor,vendor=GenuineIntel
-	SMP_DEFAULT=4
-	SMP_MAX=8
 	;;
 esac
 
@@ -70,6 +62,10 @@ esac
 
 case $ARCH in
 x86_64 | i386)
+	IMAGE_FILE=arch/x86/boot/bzImage
+	MEMORY=512
+	SMP_DEFAULT=4
+	SMP_MAX=8
 	MACHINES="microvm"
 	# the kernel has no ACPI, which would be a third of it
 	MACHINE_OPTS=acpi=off,rtc=on

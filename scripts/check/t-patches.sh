@@ -420,7 +420,7 @@ done
 
 # What clang says of the whole series, and of the base if it says anything
 for config in $CONFIGS; do
-	case $config-${LONG:-} in arm64-on- | arm-on- | x86_64-on- | *-1) ;; *) continue ;; esac
+	case $config-${LONG:-} in *-on-* | *-1) ;; *) continue ;; esac
 	say "patches: clang, $config"
 	afresh "$config-clang"
 	build "$config" clang "$LOGS/clang-$config" configure >"$PLACE/$config.clang"

@@ -136,13 +136,20 @@ static int entered(int state)
 	return atoi(read_all(path));
 }
 
-static void module_counts(struct sample *s)
+static char *module_text(void)
 {
-	char text[4096], key[16], *p;
+	static char text[4096];
 	ssize_t len;
 
 	len = pread(result_fd, text, sizeof(text) - 1, 0);
 	text[len > 0 ? len : 0] = '\0';
+	return text;
+}
+
+static void module_counts(struct sample *s)
+{
+	char *text = module_text(), key[16], *p;
+
 	snprintf(key, sizeof(key), "\ncpu=%d ", target);
 	p = strstr(text, key);
 	if (!p || sscanf(p + strlen(key),
@@ -155,11 +162,8 @@ static void module_counts(struct sample *s)
 /* A number of the first line */
 static int module_number(const char *name)
 {
-	char text[4096], key[32], *p;
-	ssize_t len;
+	char *text = module_text(), key[32], *p;
 
-	len = pread(result_fd, text, sizeof(text) - 1, 0);
-	text[len > 0 ? len : 0] = '\0';
 	snprintf(key, sizeof(key), " %s=", name);
 	p = strstr(text, key);
 	return p ? atoi(p + strlen(key)) : -1;
