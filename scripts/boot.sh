@@ -26,7 +26,7 @@ case $TIMEOUT in
 '' | *[!0-9]* | 0* | ??????*) die "TIMEOUT=$TIMEOUT: give a number of seconds" ;;
 esac
 case " $MACHINES " in
-*" $MACHINE "*) ;;
+*" ${MACHINE%%,*} "*) ;; # options may follow it
 *) die "unknown MACHINE=$MACHINE; known: $MACHINES" ;;
 esac
 case $NAME in

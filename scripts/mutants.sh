@@ -46,7 +46,7 @@ lab_of() { # ARCH
 # The architecture whose lab kills it: that of this run, or x86
 arch_of() { # KILLER
 	case $1 in
-	notify | monitor) echo x86_64 ;;
+	notify | monitor | kunit-x86) echo x86_64 ;;
 	log-x86:*) echo x86_64 ;;
 	*) echo "$run_arch" ;;
 	esac
@@ -109,6 +109,7 @@ killed() {
 		want=${killer#log:}
 		guest none 2 virt ""
 		;;
+	kunit-x86) guest none 2 microvm "" ;;
 	notify) guest ipi_notify 4 microvm "IPI_NOTIFY_FAIL=1" ;;
 	log-x86:*)
 		want=${killer#log-x86:}
