@@ -3,8 +3,8 @@
 # Run the scripts of scripts/check (all, or those named; --long for what takes
 # longer as well) and count their tests. A script that dies or does not keep
 # its plan is a failed test of its own. With no names, those that need no kernel
-# of the lab run beside the compilers of t-patches.sh: they are one thread of
-# shell, and keep little of two cores.
+# of the lab run beside the boots, from t-run.sh on to the one whose counts other
+# work would disturb: both are one thread for most of the time.
 set -eu
 . "$(dirname "$0")/lib.sh"
 
@@ -17,7 +17,6 @@ export LONG
 
 beside=
 if [ $# -eq 0 ]; then
-	# refresh lays the tree out for both
 	set -- lint refresh docs checkpatch patches barrier doorbell run selftests pmr vsgi lab arm notify message ${LONG:+bench} mutants
 	beside="base tree clean dist send"
 fi
@@ -60,23 +59,33 @@ for name in "$@" $beside; do
 	[ -f "$TOP/scripts/check/t-$name.sh" ] ||
 		die "no test named $name: $(cd "$TOP/scripts/check" && echo t-*.sh)"
 done
+
+# show_beside: waits for them
+show_beside() {
+	[ -n "$pid" ] || return 0
+	wait "$pid" || :
+	pid=
+	cat "$logs/beside"
+}
+
 pid=
 trap '[ -z "$pid" ] || kill -- "-$pid" 2>/dev/null || :' EXIT
 trap 'exit 130' INT TERM HUP
 for name in "$@"; do
-	if [ "$name" = patches ] && [ -n "$beside" ]; then
-		# a session of its own, so that all of it can be ended; shown when both are there
+	case $name-$beside in
+	*-) ;;
+	run-*)
+		export LOCK_WAIT=600
+		# a session of its own, so that all of it can be ended
 		# shellcheck disable=SC2086
 		setsid "$TOP/scripts/check.sh" ${LONG:+--long} --beside $beside >"$logs/beside" 2>&1 9>&- </dev/null &
 		pid=$!
-		run_one patches
-		wait "$pid" || :
-		pid=
-		cat "$logs/beside"
-	else
-		run_one "$name"
-	fi
+		;;
+	notify-*) show_beside ;;
+	esac
+	run_one "$name"
 done
+show_beside
 # nothing of it is missing
 for name in "$@" $beside; do
 	[ -s "$logs/$name.tap" ] || echo "not ok - $name did not run" >"$logs/$name.tap"

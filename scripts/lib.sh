@@ -54,11 +54,12 @@ make_out() {
 	fi
 }
 
-# take_lock NAME [FD]: held on that fd, or 9, until the script and its children end
+# take_lock NAME [FD]: held on that fd, or 9, until the script and its children end. The
+# tests, some of which run beside each other, set LOCK_WAIT to the seconds that they wait.
 take_lock() {
 	make_out
 	eval "exec ${2:-9}>\"\$OUT/\$1.lock\""
-	flock -n "${2:-9}" || die "another run uses $OUT: wait for it or set OUT= to another folder"
+	flock -w "${LOCK_WAIT:-0}" "${2:-9}" || die "another run uses $OUT: wait for it or set OUT= to another folder"
 }
 
 # need_space FOLDER MIB WHAT [VARIABLE that moves the folder]

@@ -8,7 +8,7 @@ set -eu
 # what must not be in a kernel log (case does not matter)
 BAD_LOG='oops|\bBUG: |kernel BUG|WARNING:|possible circular|inconsistent lock|possible recursive|suspicious RCU'
 BAD_LOG="$BAD_LOG|INFO: rcu.*(stall|self-detected)|soft lockup|hard lockup|unable to|scheduling while atomic"
-BAD_LOG="$BAD_LOG|non-responsive CSD lock|csd: |Call trace|Internal error|blocked for more than|Kernel panic|refcount|sleeping function|SError"
+BAD_LOG="$BAD_LOG|non-responsive CSD lock|csd: |Call trace|Internal error|blocked for more than|Kernel panic|refcount|sleeping function|SError|tick-stop error"
 # and what may be: virt-2.6 describes its timer so
 GOOD_LOG='arch_timer: WARNING: (Invalid trigger for IRQ[0-9]+, assuming level low|Please fix your firmware)'
 

@@ -110,6 +110,8 @@ if [ -n "${LONG:-}" ]; then
 	done
 	variant rt PREEMPT_RT
 	variant kcsan KCSAN
+	check "... and it looks for data races" grep -q "kcsan: enabled early" "$dir/console.log"
+	check "... as its selftest says" grep -qE "kcsan: selftest: ([0-9]+)/\1 tests passed" "$dir/console.log"
 	variant lazy "PREEMPT_LAZY, scftorture"
 	check "... scftorture came to its end" passed "cpu_idle_poll.$position.scftorture"
 else
