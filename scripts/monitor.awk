@@ -26,7 +26,7 @@ $2 == "monitor" {
 open && $2 ~ /^(test|and|bt|cmp)[bwlq]?$/ {
 	tests++
 	split($3, operand, ",")
-	if ($2 ~ /^test/ && operand[1] ~ /^\$/ && number(operand[1]) == mask)
+	if ($2 ~ /^(test|and)/ && operand[1] ~ /^\$/ && number(operand[1]) == mask)
 		good++
 }
 
