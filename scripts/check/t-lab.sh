@@ -175,7 +175,17 @@ Call trace:
 INFO: task init:1 blocked for more than 120 seconds.
 refcount_t: underflow; use-after-free.
 Kernel panic - not syncing: Attempted to kill init!
+NOHZ tick-stop error: local softirq work is pending, handler #80!!!
+BUG: KCSAN: data-race in idle_run_notified / llist_add_batch
 EOF
+fresh
+cat >>"$tmp/run/console.log" <<-EOF
+	[    9.000000] BUG: KCSAN: data-race in somebody / else
+	[    9.000001] ipi_notify: idle injection begins
+	[    9.000002] NOHZ tick-stop error: local softirq work is pending, handler #80!!!
+	[    9.000003] ipi_notify: idle injection ends
+EOF
+check "kernel log: a race of the base, and what idle injection brings about" "$S/verdict.sh" "$tmp/run"
 
 doctored "witness: one list write too few in the trace" '^witness +FAIL .*guest [0-9]+ IRM' trace.log awk -v id="$marks" -v sender="$sender" -v sgi="$sgi" '
 	$5 == "0x1b" id { on = 1 }
