@@ -40,6 +40,12 @@ lab_of() { # ARCH
 	case " $ready " in *" $ARCH "*) return 0 ;; esac
 	"$TOP/scripts/build.sh"
 	rsync -a --delete --exclude=kselftest_install "$KOUT/" "$MUT/"
+	# its folder is part of how objtool is built, and a newer one has all objects made anew
+	if [ -x "$MUT/tools/objtool/objtool" ]; then
+		kmake "$KARCH" "$CROSS" "$MUT" tools/objtool >"$OUT/log/mutant-objtool.log" 2>&1 ||
+			die "objtool for the mutants does not build, see $OUT/log/mutant-objtool.log"
+		touch -r "$KOUT/tools/objtool/objtool" "$MUT/tools/objtool/objtool"
+	fi
 	ready="$ready $ARCH"
 }
 
