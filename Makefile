@@ -9,8 +9,8 @@ S := ./scripts
 .PHONY: help deps tree refresh run check check-patches check-long mutants bench send-preview mbox dist clean distclean
 
 help:		## this list
-	@awk -F ':.*##' '/^[a-z-]+:.*##/ { sub(/^[ \t]+/, "", $$2); printf "%-12s %s\n", $$1, $$2 }' Makefile
-	@sed -n 's/^#help //p' Makefile
+	@awk -F ':.*##' '/^[a-z-]+:.*##/ { sub(/^[ \t]+/, "", $$2); printf "%-14s %s\n", $$1, $$2 }' Makefile
+	@sed -n 's/^#help *//p' Makefile
 
 run:		## from nothing to a verdict: base, series, kernel, selftests, QEMU
 	@$(S)/deps.sh base lab
@@ -69,5 +69,5 @@ distclean:	## clean, and remove downloads and ccache, which all clones share
 #help Variables: BASE=mainline, ARCH=arm64 (or arm, x86_64, i386), SMP=64, MACHINE=virt or
 #help virt-2.6 (8 CPUs a cluster), CPU=, APPEND="kernel command line", KSRC=<git tree or
 #help tarball> with REF=<commit> for your own source, OUT=<folder> for build/, JOBS=,
-#help TIMEOUT=<seconds>, DISCARD=1 (tree, clean: throw away work in the tree that is not in
-#help patches/)
+#help TIMEOUT=<seconds>, TOPIC=<topic> (send-preview), MUTANTS="name ...", DISCARD=1 (tree,
+#help clean: throw away work in the tree that is not in patches/)

@@ -5,6 +5,7 @@
 # (names with commas, or none), THREADS=multi or single how TCG does it, ICOUNT=n
 # lets an instruction take 2^n ns of the guest's time, TRACE= adds trace events of
 # QEMU. NAME= is a suffix to the folder's name; a run with a name is not the "latest".
+# boot.sh --check looks whether these are good, and does no more.
 set -eu
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/arch.sh"
@@ -53,6 +54,7 @@ case $icount in
 *) die "ICOUNT=$icount: give a number n from 0 to 10" ;;
 esac
 [ -z "$icount" ] || threads=single
+[ "${1:-}" != --check ] || exit 0
 need "$QEMU"
 "$QEMU" -cpu help | awk -v cpu="${CPU%%,*}" '$1 == cpu || ($1 == "x86" && $2 == cpu) { found = 1 } END { exit !found }' ||
 	die "unknown CPU=$CPU; \"$QEMU -cpu help\" lists them"

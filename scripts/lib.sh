@@ -59,7 +59,7 @@ make_out() {
 take_lock() {
 	make_out
 	eval "exec ${2:-9}>\"\$OUT/\$1.lock\""
-	flock -w "${LOCK_WAIT:-0}" "${2:-9}" || die "another run uses $OUT: wait for it or set OUT= to another folder"
+	flock -w "${LOCK_WAIT:-0}" "${2:-9}" || die "another run uses $OUT, or one that was interrupted has not ended: wait for it or set OUT= to another folder"
 }
 
 # need_space FOLDER MIB WHAT [VARIABLE that moves the folder]
@@ -84,7 +84,7 @@ step_progress() {
 		tick=$((tick + 1))
 		[ $((tick % 20)) -eq 0 ] || continue
 		line=$(tail -n 1 "$2" | tr '\r\t' '  ' | cut -c 1-100)
-		printf '== %s: %s s: %s\n' "$1" "$tick" "$line" >&3
+		printf '== %s: %s s%s\n' "$1" "$tick" "${line:+: $line}" >&3
 	done
 }
 

@@ -25,6 +25,8 @@ timed() {
 	lap=$now
 }
 
+# before what takes long
+"$scripts/boot.sh" --check
 timed "$scripts/tree.sh"
 export SECONDS_TREE="$seconds"
 timed "$scripts/build.sh"

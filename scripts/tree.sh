@@ -151,7 +151,8 @@ explain_failure() {
 			"${other:+; BASE=$other is for $VERSION}" >&2
 		;;
 	esac
-	die "nothing was changed in $TREE"
+	printf 'ipi: to go on: repair it in patches/%s, or see what is there with "git am -3" in a tree of yours\n' "$BASE" >&2
+	die "nothing was changed in $TREE${KSRC:+ or in $KSRC}"
 }
 
 stop_if_unrefreshed() {
@@ -231,6 +232,7 @@ stop_if_unrefreshed "patches/$BASE or its base changed"
 [ "$KIND" != git ] || BASE_COMMIT=$REF_COMMIT
 VERSION=$(repo show "$BASE_COMMIT:Makefile" | kernel_version)
 LINE=$(base_field "$BASE" kernel)
+say "apply: $(series_list "$PATCHES" | wc -l) patches ..."
 if ! apply_series >"$WORK/apply.log" 2>&1; then
 	[ ! -f "$WORK/failed" ] || explain_failure
 	die "the series could not be applied: $(tail -n 1 "$WORK/apply.log")"
