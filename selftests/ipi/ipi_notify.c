@@ -620,7 +620,16 @@ static bool run_inject(void)
 
 static bool unload(const char *name)
 {
-	return done(syscall(SYS_delete_module, name, 0) ? -errno : 0, name);
+	int err = 0, i;
+
+	/* who used it may let go of it only in a moment: a live patch that was switched off does */
+	for (i = 0; i < 200; i++) {
+		err = syscall(SYS_delete_module, name, 0) ? -errno : 0;
+		if (err != -EAGAIN)
+			break;
+		usleep(10000);
+	}
+	return done(err, name);
 }
 
 static bool livepatch_is(const char *file, char value)
