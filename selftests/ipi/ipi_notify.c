@@ -698,7 +698,8 @@ static bool run_scftorture(void)
 static bool set_stale(int kind)
 {
 	struct sample start, d;
-	int attempt, most = (kind == 1 ? 2 : 20) * (threaded ? 3 : 1);
+	/* one that stayed would keep the loop going: thousands */
+	int attempt, most = threaded ? 60 : kind == 1 ? 2 : 20;
 
 	for (attempt = 0; attempt < ATTEMPTS; attempt++) {
 		start = take_sample();
