@@ -60,7 +60,16 @@ for name in "$@" $beside; do
 		die "no test named $name: $(cd "$TOP/scripts/check" && echo t-*.sh)"
 done
 
-# show_beside: waits for them
+# in a session of its own, so that all of it can be ended
+start_beside() {
+	[ -n "$beside" ] || return 0
+	export LOCK_WAIT=600
+	# shellcheck disable=SC2086
+	setsid "$TOP/scripts/check.sh" ${LONG:+--long} --beside $beside >"$logs/beside" 2>&1 9>&- </dev/null &
+	pid=$!
+}
+
+# waits for it
 show_beside() {
 	[ -n "$pid" ] || return 0
 	wait "$pid" || :
@@ -72,16 +81,9 @@ pid=
 trap '[ -z "$pid" ] || kill -- "-$pid" 2>/dev/null || :' EXIT
 trap 'exit 130' INT TERM HUP
 for name in "$@"; do
-	case $name-$beside in
-	*-) ;;
-	run-*)
-		export LOCK_WAIT=600
-		# a session of its own, so that all of it can be ended
-		# shellcheck disable=SC2086
-		setsid "$TOP/scripts/check.sh" ${LONG:+--long} --beside $beside >"$logs/beside" 2>&1 9>&- </dev/null &
-		pid=$!
-		;;
-	notify-*) show_beside ;;
+	case $name in
+	run) start_beside ;;
+	notify) show_beside ;;
 	esac
 	run_one "$name"
 done

@@ -52,8 +52,7 @@ lab_of() { # ARCH
 # The architecture whose lab kills it: that of this run, or x86
 arch_of() { # KILLER
 	case $1 in
-	notify | monitor | kunit-x86) echo x86_64 ;;
-	log-x86:*) echo x86_64 ;;
+	notify | monitor | kunit-x86 | log-x86:*) echo x86_64 ;;
 	*) echo "$run_arch" ;;
 	esac
 }

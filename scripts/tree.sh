@@ -232,7 +232,8 @@ stop_if_unrefreshed "patches/$BASE or its base changed"
 [ "$KIND" != git ] || BASE_COMMIT=$REF_COMMIT
 VERSION=$(repo show "$BASE_COMMIT:Makefile" | kernel_version)
 LINE=$(base_field "$BASE" kernel)
-say "apply: $(series_list "$PATCHES" | wc -l) patches ..."
+nr_patches=$(series_list "$PATCHES" | wc -l)
+say "apply: $nr_patches patches ..."
 if ! apply_series >"$WORK/apply.log" 2>&1; then
 	[ ! -f "$WORK/failed" ] || explain_failure
 	die "the series could not be applied: $(tail -n 1 "$WORK/apply.log")"
@@ -241,4 +242,4 @@ applied=$(git -C "$WORK/am" rev-parse HEAD)
 new=$("$TOP/scripts/dropin.sh" "$BASE_COMMIT" "$applied") || exit 1
 move_tree "$new" "$new"
 write_stamp "$id"
-say "tree: $TREE, linux $VERSION with $(series_list "$PATCHES" | wc -l) patches"
+say "tree: $TREE, linux $VERSION with $nr_patches patches"

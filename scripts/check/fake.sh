@@ -6,7 +6,7 @@
 
 fake=$(mktemp -d)
 trap 'rm -rf "$fake"' EXIT
-unset BASE ARCH KSRC REF OUT DISCARD
+unset BASE ARCH KSRC REF OUT DISCARD LOCK_WAIT
 export XDG_CACHE_HOME="$fake/cache"
 R="$fake/my repo"
 cached=$fake/cache/ipi-series/base/mainline/7.3.4-1/linux-source-7.3.tar.xz

@@ -149,7 +149,7 @@ lay
 for lock in check run tree build mutants send dist; do
 	exec 9>"$O/$lock.lock"
 	flock -n 9
-	LOCK_WAIT=0 kept "while a run holds the $lock lock" 1 'another run uses' clean
+	kept "while a run holds the $lock lock" 1 'another run uses' clean
 	exec 9>&-
 done
 mkdir "$fake/bin"

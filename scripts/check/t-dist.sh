@@ -80,7 +80,7 @@ expect "make dist, not in a git checkout" 1 'a release is made from a git checko
 	sleep 2
 ) &
 sleep 0.3
-LOCK_WAIT=0 expect "two at once" 1 'another run uses' "$dist" mbox
+expect "two at once" 1 'another run uses' "$dist" mbox
 wait
 
 # --- a release

@@ -11,11 +11,12 @@ set -eu
 real=$TREE
 real_out=$OUT
 base=$BASE
+wait=${LOCK_WAIT:-0}
 # shellcheck source=scripts/check/fake.sh
 . "$TOP/scripts/check/fake.sh"
 
 need b4 perl
-[ -f "$real/scripts/checkpatch.pl" ] || env OUT="$real_out" BASE="$base" XDG_CACHE_HOME="${CACHE%/*}" "$TOP/scripts/tree.sh" >&2
+[ -f "$real/scripts/checkpatch.pl" ] || env OUT="$real_out" BASE="$base" LOCK_WAIT="$wait" XDG_CACHE_HOME="${CACHE%/*}" "$TOP/scripts/tree.sh" >&2
 
 # --- the texts that are sent
 P=$TOP/patches/$base
@@ -396,7 +397,7 @@ git config --global user.name "Test Sénder"
 git config --global user.email sender@example.org
 git -C "$real" for-each-ref >"$fake/refs0"
 real_send_preview() {
-	env OUT="$real_out" BASE="$base" XDG_CACHE_HOME="${CACHE%/*}" SEND_PLACE="$real_out/check-send" "$@" "$TOP/scripts/send.sh"
+	env OUT="$real_out" BASE="$base" LOCK_WAIT="$wait" XDG_CACHE_HOME="${CACHE%/*}" SEND_PLACE="$real_out/check-send" "$@" "$TOP/scripts/send.sh"
 }
 S=$real_out/check-send/tree
 rm -rf "$real_out/check-send"

@@ -374,7 +374,7 @@ expect "OUT= with a space" 1 'neither space nor colon' env OUT="$fake/o u t" "$t
 	sleep 3
 ) &
 sleep 0.3
-LOCK_WAIT=0 expect "two at once" 1 'another run uses .*: wait for it or set OUT=' "$tree"
+expect "two at once" 1 'another run uses .*: wait for it or set OUT=' "$tree"
 wait
 mkdir "$fake/nogit" "$fake/nodisk"
 ln -s /usr/bin/* "$fake/nogit/"

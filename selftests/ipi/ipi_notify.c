@@ -598,8 +598,9 @@ static void log_line(const char *text)
 {
 	int fd = open("/dev/kmsg", O_WRONLY | O_CLOEXEC);
 
-	if (fd >= 0)
-		(void)!write(fd, text, strlen(text));
+	if (fd < 0)
+		return;
+	(void)!write(fd, text, strlen(text));
 	close(fd);
 }
 
@@ -620,16 +621,8 @@ static bool run_inject(void)
 
 static bool unload(const char *name)
 {
-	int err = 0, i;
-
-	/* who used it may let go of it only in a moment: a live patch that was switched off does */
-	for (i = 0; i < 200; i++) {
-		err = syscall(SYS_delete_module, name, 0) ? -errno : 0;
-		if (err != -EAGAIN)
-			break;
-		usleep(10000);
-	}
-	return done(err, name);
+	/* a live patch that was switched off is let go of in a moment */
+	return done(ipi_unload_module(name, 20), name);
 }
 
 static bool livepatch_is(const char *file, char value)

@@ -58,9 +58,21 @@ static void close_module(void)
 	broadcast_fd = -1;
 }
 
+/* Waits for who still uses it; also called by a signal's handler. 0 or -errno */
+int ipi_unload_module(const char *name, unsigned int tenths)
+{
+	struct timespec tenth = { .tv_nsec = 100000000 };
+
+	for (; syscall(SYS_delete_module, name, O_NONBLOCK); tenths--) {
+		if (!tenths || (errno != EWOULDBLOCK && errno != EBUSY))
+			return -errno;
+		nanosleep(&tenth, NULL);
+	}
+	return 0;
+}
+
 static void restore(void)
 {
-	struct timespec pause = { .tv_nsec = 100000000 };
 	int i, fd = switch_fd;
 
 	/* closed to threads that go on flipping it */
@@ -76,9 +88,7 @@ static void restore(void)
 		return;
 	close_module();
 	/* another thread may be in it */
-	for (i = 0; i < 50 && syscall(SYS_delete_module, module, O_NONBLOCK) &&
-	     (errno == EWOULDBLOCK || errno == EBUSY); i++)
-		nanosleep(&pause, NULL);
+	ipi_unload_module(module, 50);
 	loaded = 0;
 }
 

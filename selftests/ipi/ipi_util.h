@@ -61,6 +61,7 @@ extern int ipi_sgi[IPI_REASONS];	/* SGI numbers, or -1 */
 void ipi_use(const char *module_name, const char *file);
 bool ipi_has_module(const char *name);
 int ipi_load_module(const char *name, const char *params);
+int ipi_unload_module(const char *name, unsigned int tenths);
 int ipi_load(const char *params);
 void ipi_load_or_skip(void);
 void ipi_unload(void);
