@@ -59,7 +59,8 @@ need "$QEMU"
 "$QEMU" -cpu help | awk -v cpu="${CPU%%,*}" '$1 == cpu || ($1 == "x86" && $2 == cpu) { found = 1 } END { exit !found }' ||
 	die "unknown CPU=$CPU; \"$QEMU -cpu help\" lists them"
 # the last: which tests there are
-set -- "$IMAGE" "$INITRD" "$KOUT/.config" "$KOUT/include/config/kernel.release"
+vmlinux=${IMAGE%"/$IMAGE_FILE"}/vmlinux
+set -- "$IMAGE" "$vmlinux" "$INITRD" "$KOUT/.config" "$KOUT/include/config/kernel.release"
 [ -n "${TESTS:-}" ] || set -- "$@" "$KOUT/kselftest_install/kselftest-list.txt"
 for file in "$@"; do
 	[ -f "$file" ] || die "$file is missing: run \"make run\" first"
@@ -97,10 +98,14 @@ if [ -x "$KOUT/lab-tsc" ]; then
 	cmdline="$cmdline tsc_early_khz=$khz lpj=$((khz * 10))"
 fi
 
+# by which the guest shows that it runs this kernel, see verdict.sh
+build_id=$("${CROSS}readelf" -n "$vmlinux" 2>/dev/null | sed -n 's/^ *Build ID: *//p')
+
 cat >"$DIR/facts" <<EOF
 base=$BASE
 version=$(cat "$KOUT/include/config/kernel.release")
 repository=$(git -C "$TOP" describe --always --dirty 2>/dev/null || echo unknown)
+build_id=$build_id
 config=$KOUT/.config
 config_sha256=$(sha256sum <"$KOUT/.config" | cut -d ' ' -f 1)
 compiler=$(sed -n 's/^CONFIG_CC_VERSION_TEXT="\(.*\)"$/\1/p' "$KOUT/.config")

@@ -97,9 +97,12 @@ say "check: $(($(date +%s) - start)) s in all"
 cd "$logs"
 awk '
 	{ test = FILENAME ": " $0 }
+	/^ok / { failing = 0 }
 	/^ok .*# SKIP/ { skipped++; print test; next }
 	/^ok / { passed++ }
-	/^not ok / { failed++; print test }
+	/^not ok / { failed++; print test; failing = 1; next }
+	# what was said of it
+	failing && /^#/
 	END {
 		printf "%d passed, %d failed, %d skipped\n", passed, failed, skipped
 		exit failed > 0 || passed == 0

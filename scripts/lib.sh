@@ -205,9 +205,11 @@ KOUT=$WORK/$ARCH${VARIANT:+.$VARIANT}${IPI_PLAIN:+-plain}
 # ask at each step
 NO_RUST='RUSTC=false BINDGEN=false'
 
-# For what builds kernels. With the depend mode a file that is not in the cache is read
-# by the compiler once, not twice; the same bytes come from the same sources.
+# For what builds kernels. Not with ccache's depend mode: it does not read the sources
+# itself, so it takes no notice of .incbin, and a compressed kernel comes out of the cache
+# that is an older one. Caches that were filled so are told apart by the namespace.
 use_ccache() {
-	export CCACHE_DIR="$CACHE/ccache" CCACHE_BASEDIR="$WORK" CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1
+	export CCACHE_DIR="$CACHE/ccache" CCACHE_BASEDIR="$WORK" CCACHE_NOHASHDIR=1 CCACHE_NAMESPACE=incbin
+	unset CCACHE_DEPEND
 	export KBUILD_BUILD_TIMESTAMP='Thu Jan  1 00:00:00 UTC 2026' KBUILD_BUILD_USER=ipi KBUILD_BUILD_HOST=lab
 }

@@ -91,6 +91,9 @@ guest() { # TESTS SMP MACHINE APPEND
 		"$TOP/scripts/boot.sh" >"$log.dir" 2>>"$log" || :
 	dir=$(cat "$log.dir")
 	[ -n "$dir" ] || return 2
+	# another kernel than the mutant's shows nothing
+	ran=$(sed -n 's/^# fact build_id=//p' "$dir/results.ktap")
+	[ -z "$ran" ] || grep -qx "build_id=$ran" "$dir/facts" || return 2
 	if [ -n "$want" ]; then
 		grep -qF "$want" "$dir/console.log"
 		return
@@ -174,7 +177,7 @@ reason() {
 	order | wmb) tail -n 1 "$log" ;;
 	pmr) grep -m 1 '^not ok' "$log" ;;
 	arm) grep -m 1 -o 'warning: .*' "$log" ;;
-	*) grep -h -m 1 -E '^ *not ok|FAIL' "$dir/results.ktap" "$log" | sed 's/^ *//' | head -n 1 ;;
+	*) grep -h -m 1 -E '^ *not ok|^[A-Za-z ]+ FAIL ' "$dir/results.ktap" "$log" | sed 's/^ *//' | head -n 1 ;;
 	esac
 }
 

@@ -81,6 +81,11 @@ judge_log() {
 		injecting && /NOHZ tick-stop error/ { next }
 		{ print }
 	' console.log | grep -avE "$GOOD_LOG" | grep -iE -m 1 "$BAD_LOG" | tr -d '\r' | cut -c 1-120)
+	built=$(fact build_id)
+	ran=$(sed -n 's/^# fact build_id=//p' results.ktap)
+	if [ -z "$log" ] && [ -s results.ktap ] && [ "${ran:-none}" != "$built" ]; then
+		log="the guest ran the kernel with build id ${ran:-none}, built was ${built:-none}"
+	fi
 	[ -s console.log ] || log="the console log is empty"
 	races=$(grep -ac 'BUG: KCSAN: ' console.log) || :
 }
@@ -222,6 +227,15 @@ show() {
 	fi
 }
 
+# what the first failed test printed
+said_of_it() {
+	awk '
+		$1 == "ok" { n = 0 }
+		$1 " " $2 == "not ok" { for (i = 1; i <= n; i++) if (i > n - 5) print "  " said[i]; exit }
+		$1 == "#" { sub(/^ */, ""); said[++n] = $0 }
+	' results.ktap | cut -c 1-160
+}
+
 skips() {
 	grep -a '# SKIP' results.ktap | sed 's/.*# SKIP *//; /^$/d' | sort | uniq -c | sort -rn | awk '
 		NR <= 4 { n = $1; sub(/^ *[0-9]+ /, ""); print "  skipped: " n " x " $0; next }
@@ -319,6 +333,7 @@ write_json
 printf '%s: %s %s, %s CPUs, %s, %s\n' "$(basename "$PWD")" "$(fact base)" "$(fact version)" \
 	"$(fact smp)" "$(fact machine)" "$(sed -n 's/^# fact switch\.//p' results.ktap | tr '\n' ' ')"
 show TAP "$tap" "$counts"
+[ -z "$tap" ] || said_of_it
 show "clean end" "$clean_end" "boot of $(fact boot_seconds) s (TCG, not performance)"
 show "kernel log" "$log" "$(wc -l <console.log) lines$([ "$races" -eq 0 ] || echo ", $races data races of the base")"
 show witness "$witness" "$brackets brackets agree; the whole boot: $broadcasts broadcasts"

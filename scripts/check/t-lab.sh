@@ -141,6 +141,8 @@ marks=$(printf '%06x' "$((id))")
 sender=$(printf '0x%x' "$(($(printf '%s\n' "$bracket" | sed 's/.* sender=\([^ ]*\).*/\1/')))")
 sgi=$(printf '%s\n' "$bracket" | sed 's/.* sgi=\([0-9]*\).*/\1/')
 
+doctored "another kernel than the one built" 'kernel log +FAIL .*build id xx' results.ktap sed 's/^# fact build_id=../# fact build_id=xx/'
+doctored "a kernel that does not say which it is" 'kernel log +FAIL .*build id none' results.ktap sed '/^# fact build_id=/d'
 doctored "results cut in half" '^TAP +FAIL .* of [0-9]+ results' results.ktap head -n "$((top / 2))"
 doctored "no results" '^TAP +FAIL  no results' results.ktap true
 doctored "a lost result of a program" '^TAP +FAIL' results.ktap sed "${nested}d"

@@ -30,7 +30,10 @@ check() {
 		ok "$tap_text"
 	else
 		not_ok "$tap_text"
-		[ -z "$tap_out" ] || printf '%s\n' "$tap_out" | tail -n 20 | sed 's/^/#   /'
+		[ -z "$tap_out" ] || printf '%s\n' "$tap_out" | awk '
+			{ line[NR] = $0 }
+			END { for (i = 1; i <= NR; i++) if (i <= 8 || i > NR - 16) print "#   " line[i] }
+		'
 	fi
 }
 

@@ -3,8 +3,10 @@
  * membarrier(2), a user of IPIs to many CPUs: with a thread on each CPU, its
  * barrier holds against all of them, with both positions of the switch.
  */
+#include <errno.h>
 #include <linux/membarrier.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -149,17 +151,44 @@ static bool barrier_holds(size_t c, int position)
 	return ok;
 }
 
-int main(void)
+/*
+ * A registration does not reach a CPU that has this mm but runs a kernel thread
+ * just then, and no later one is made for this mm. So it is made on the only CPU
+ * that an mm, new by exec, has ever been on.
+ */
+static void stay_here(char *program)
+{
+	cpu_set_t here;
+	int cpu;
+
+	cpu = sched_getcpu();
+	if (cpu < 0 || cpu >= CPU_SETSIZE)
+		ksft_exit_fail_msg("cannot pin to CPU %d\n", cpu);
+	CPU_ZERO(&here);
+	CPU_SET(cpu, &here);
+	if (sched_setaffinity(0, sizeof(here), &here))
+		ksft_exit_fail_msg("cannot pin to CPU %d: %s\n", cpu, strerror(errno));
+	execl("/proc/self/exe", program, "pinned", NULL);
+	ksft_exit_fail_msg("cannot exec /proc/self/exe: %s\n", strerror(errno));
+}
+
+int main(int argc, char **argv)
 {
 	int position, first, last, i;
 	pthread_t thread[MAX_CPUS];
 	long supported;
 	size_t c;
 
-	ksft_print_header();
 	supported = membarrier(MEMBARRIER_CMD_QUERY);
+	if (supported >= 0 && argc == 1)
+		stay_here(argv[0]);
+
+	ksft_print_header();
 	if (supported < 0)
 		ksft_exit_skip("no membarrier(2): CONFIG_MEMBARRIER\n");
+	for (c = 0; c < ARRAY_SIZE(commands); c++)
+		if (supported & commands[c].command && membarrier(commands[c].reg))
+			ksft_exit_fail_msg("cannot register for %s\n", commands[c].name);
 	ipi_begin(120);
 	sender = ipi.online[0];
 	ipi_pin(sender);
@@ -174,17 +203,11 @@ int main(void)
 		    pthread_create(&thread[i], NULL, fast_side, &sides[i]))
 			ksft_exit_fail_msg("cannot start a thread\n");
 	}
-	/*
-	 * Register when all run: a registration of one thread alone does not
-	 * reach a CPU that has this mm still from before.
-	 */
+	/* all run from here on */
 	atomic_store(&round_nr, ++nr);
 	for (i = 0; i < ipi.nr_online; i++)
 		if (ipi.online[i] != sender)
 			wait_for_round(&sides[i], nr);
-	for (c = 0; c < ARRAY_SIZE(commands); c++)
-		if (supported & commands[c].command && membarrier(commands[c].reg))
-			ksft_exit_fail_msg("cannot register for %s\n", commands[c].name);
 
 	for (position = first; position <= last; position++) {
 		for (c = 0; c < ARRAY_SIZE(commands); c++) {

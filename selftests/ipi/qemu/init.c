@@ -12,6 +12,7 @@
  *   ipi.hang=1       never end: tests the host's time limit
  */
 #define _GNU_SOURCE
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -159,6 +160,34 @@ static void open_port(void)
 	bail_out("no virtio port named ", "ipi.results");
 }
 
+/* The id that the linker made of the kernel: says which one this is */
+static void print_build_id(void)
+{
+	unsigned char notes[4096] __attribute__((aligned(4))), *desc;
+	FILE *f = fopen("/sys/kernel/notes", "r");
+	size_t len, at = 0, next, i;
+	Elf32_Nhdr *note;
+
+	len = f ? fread(notes, 1, sizeof(notes), f) : 0;
+	while (at + sizeof(*note) <= len) {
+		note = (Elf32_Nhdr *)(notes + at);
+		desc = notes + at + sizeof(*note) + (note->n_namesz + 3) / 4 * 4;
+		next = desc - notes + (note->n_descsz + 3) / 4 * 4;
+		if (next > len)
+			break;
+		if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 &&
+		    !memcmp(note + 1, "GNU", 4)) {
+			fprintf(port, "# fact build_id=");
+			for (i = 0; i < note->n_descsz; i++)
+				fprintf(port, "%02x", desc[i]);
+			fprintf(port, "\n");
+		}
+		at = next;
+	}
+	if (f)
+		fclose(f);
+}
+
 static void facts(void)
 {
 	struct utsname uts;
@@ -167,6 +196,7 @@ static void facts(void)
 
 	uname(&uts);
 	fprintf(port, "# fact release=%s\n", uts.release);
+	print_build_id();
 	fprintf(port, "# fact cmdline=%s\n", cmdline);
 	fprintf(port, "# fact cpus_possible=%s\n", first_line("/sys/devices/system/cpu/possible"));
 	fprintf(port, "# fact cpus_online=%s\n", first_line("/sys/devices/system/cpu/online"));
