@@ -60,7 +60,7 @@ need "$QEMU"
 	die "unknown CPU=$CPU; \"$QEMU -cpu help\" lists them"
 # the last: which tests there are
 vmlinux=${IMAGE%"/$IMAGE_FILE"}/vmlinux
-set -- "$IMAGE" "$vmlinux" "$INITRD" "$KOUT/.config" "$KOUT/include/config/kernel.release"
+set -- "$IMAGE" "$INITRD" "$KOUT/.config" "$KOUT/include/config/kernel.release" "$vmlinux"
 [ -n "${TESTS:-}" ] || set -- "$@" "$KOUT/kselftest_install/kselftest-list.txt"
 for file in "$@"; do
 	[ -f "$file" ] || die "$file is missing: run \"make run\" first"

@@ -101,11 +101,14 @@ int main(void)
 	if (!strcmp(getenv("path") ?: "", "poll")) {
 		both(fd, "cpu_idle_poll", 500);
 	} else {
-		both(fd, "hlt", 500);
+		/*
+		 * Between two calls, long enough for a tick to come and be stopped. With
+		 * less, it stays as it was at the start, and what is counted depends on that.
+		 */
+		both(fd, "hlt", 25000);
 		module = open("/poll.ko", O_RDONLY);
 		if (syscall(SYS_finit_module, module, "", 0))
 			die("poll.ko");
-		/* between two calls, long enough for a tick to come and be stopped */
 		both(fd, "poll_idle", 25000);
 	}
 
