@@ -415,10 +415,10 @@ static bool call_type(const struct path *p, int position, const char *type)
 {
 	struct sample start, d;
 	/* outside of an interrupt, raising a softirq wakes ksoftirqd, also without the flag */
-	bool softirq = !strcmp(type, "softirq"), wakeup = softirq || !strcmp(type, "wakeup");
-	bool timer = !strcmp(type, "timer"), ok;
-	/* a timer takes two ticks and more */
-	int rounds = timer ? SHORT / 5 : SHORT, attempt, err;
+	bool softirq = !strncmp(type, "softirq", 7), wakeup = softirq || !strcmp(type, "wakeup");
+	bool timer = !strcmp(type, "timer"), wait = !strcmp(type, "softirq_wait"), ok;
+	/* a timer takes two ticks and more, and what waits may do so in vain */
+	int rounds = timer || wait ? SHORT / 5 : SHORT, attempt, err;
 	int few = threaded ? SHORT / 2 : FEW;
 	char text[64];
 
@@ -440,6 +440,15 @@ static bool call_type(const struct path *p, int position, const char *type)
 			ok = d.count <= few;
 		else
 			ok = distance(d.count, d.wake) <= few;
+		/*
+		 * An interrupt that comes in between two polls, with polling already set
+		 * again, has its soft interrupts run so: that is as without the flag.
+		 */
+		if (wait && module_number("missed") > rounds / 4) {
+			ksft_print_msg("%d calls did not arrive during a soft interrupt\n",
+				       module_number("missed"));
+			ok = false;
+		}
 		/* what is lost comes with the next timer of another, or never */
 		if (timer && module_number("late") > 50) {
 			ksft_print_msg("a timer late by %d ticks\n", module_number("late"));
@@ -711,6 +720,18 @@ static bool set_stale(int kind)
 	return false;
 }
 
+/* The idle task leaves its loop with the flag set, and should not have it after that */
+static bool leave_with_flag(void)
+{
+	if (!done(command_on_target("stale=3 rounds=50"), "stale"))
+		return false;
+	if (!module_number("stale"))
+		return true;
+	ksft_print_msg("NOTIFY_IPI still set while a task ran: %d of 50\n",
+		       module_number("stale"));
+	return false;
+}
+
 static bool set_path(const struct path *p)
 {
 	int err, i;
@@ -732,7 +753,7 @@ static bool set_path(const struct path *p)
 
 enum {
 	TABLE, LEFT, TYPES, FUTEX, BEHIND, STORMS, RCU, HOTPLUG, INJECT, LIVEPATCH, TORTURE,
-	STALE_IDLE, STALE_BUSY, NR_TESTS,
+	STALE_LEAVING, STALE_IDLE, STALE_BUSY, NR_TESTS,
 };
 
 static const char * const tests[] = {
@@ -740,7 +761,7 @@ static const char * const tests[] = {
 	[FUTEX] = "futex_wake", [BEHIND] = "wakeup_behind_a_call", [STORMS] = "storm",
 	[RCU] = "expedited_rcu", [HOTPLUG] = "hotplug_under_load", [INJECT] = "idle_injection",
 	[LIVEPATCH] = "livepatch", [TORTURE] = "scftorture", [STALE_IDLE] = "stale_notify_idle",
-	[STALE_BUSY] = "stale_notify_busy",
+	[STALE_BUSY] = "stale_notify_busy", [STALE_LEAVING] = "stale_notify_leaving",
 };
 
 static bool types(const struct path *p, int position)
@@ -748,7 +769,9 @@ static bool types(const struct path *p, int position)
 	/* not &&: each is shown. PREEMPT_RT warns of a call that starts a soft interrupt. */
 	return call_type(p, position, "sync") & call_type(p, position, "async") &
 	       call_type(p, position, "irq_work") & call_type(p, position, "wakeup") &
-	       (rt || call_type(p, position, "softirq")) & call_type(p, position, "timer");
+	       (rt || (call_type(p, position, "softirq") &
+		       call_type(p, position, "softirq_wait"))) &
+	       call_type(p, position, "timer");
 }
 
 static bool run_test(int test, const struct path *p, int position, const char *name)
@@ -765,6 +788,7 @@ static bool run_test(int test, const struct path *p, int position, const char *n
 	case INJECT: return run_inject();
 	case LIVEPATCH: return run_livepatch();
 	case TORTURE: return run_scftorture();
+	case STALE_LEAVING: return leave_with_flag();
 	case STALE_IDLE: return set_stale(1);
 	default: return set_stale(2);
 	}
@@ -774,7 +798,7 @@ static const char *why_skip(int test, const struct path *p, int position)
 {
 	if (booted_polling && p->kind != ALL)
 		return "the kernel was booted with idle=poll";
-	if (test >= STALE_IDLE && position == POS_BASE)
+	if (test >= STALE_LEAVING && position == POS_BASE)
 		return NO_NOTIFY;
 	/* the target goes on polling, so that nothing but the flag is seen to end it */
 	if ((test == STALE_IDLE && p->kind == HLT) || (test >= STALE_IDLE && p->kind == MWAIT))

@@ -20,6 +20,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -163,22 +164,22 @@ static void open_port(void)
 /* The id that the linker made of the kernel: says which one this is */
 static void print_build_id(void)
 {
-	unsigned char notes[4096] __attribute__((aligned(4))), *desc;
 	FILE *f = fopen("/sys/kernel/notes", "r");
 	size_t len, at = 0, next, i;
-	Elf32_Nhdr *note;
+	uint32_t notes[1024], *note;
+	unsigned char *desc;
 
-	len = f ? fread(notes, 1, sizeof(notes), f) : 0;
-	while (at + sizeof(*note) <= len) {
-		note = (Elf32_Nhdr *)(notes + at);
-		desc = notes + at + sizeof(*note) + (note->n_namesz + 3) / 4 * 4;
-		next = desc - notes + (note->n_descsz + 3) / 4 * 4;
+	/* lengths of the name and of the description, type; the two, padded to words */
+	len = f ? fread(notes, 1, sizeof(notes), f) / sizeof(*notes) : 0;
+	while (at + 3 <= len) {
+		note = notes + at;
+		next = at + 3 + (note[0] + 3) / 4 + (note[1] + 3) / 4;
 		if (next > len)
 			break;
-		if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 &&
-		    !memcmp(note + 1, "GNU", 4)) {
+		if (note[2] == NT_GNU_BUILD_ID && note[0] == 4 && !memcmp(note + 3, "GNU", 4)) {
 			fprintf(port, "# fact build_id=");
-			for (i = 0; i < note->n_descsz; i++)
+			desc = (unsigned char *)(note + 4);
+			for (i = 0; i < note[1]; i++)
 				fprintf(port, "%02x", desc[i]);
 			fprintf(port, "\n");
 		}

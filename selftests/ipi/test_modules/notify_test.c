@@ -8,15 +8,17 @@
  *           path=P [cpu=N tick=T]  how CPU N idles: P is none (as it comes), all (all CPUs
  *                 in cpu_idle_poll()), poll (poll_idle()) or mwait; with
  *                 tick=1 the tick runs on, with 0 it is stopped
- *           call=K cpu=N rounds=R gap=US   K is sync, async, irq_work or wakeup, or
- *                 softirq or timer: a call that starts one
+ *           call=K cpu=N rounds=R gap=US   K is sync, async, irq_work or wakeup; or
+ *                 softirq, softirq_wait or timer: a call that starts one, which for
+ *                 softirq_wait waits there for another call
  *           behind=1 cpu=N rounds=R        wakeups that are queued behind a call
  *           storm=1 cpu=N rounds=R [gap=US]  calls from all other CPUs; to an
  *                 offline CPU they fail, which is counted
  *           rcu=1 rounds=R                 expedited grace periods
  *           inject=1 cpu=N rounds=R gap=US injected idle time, with calls
  *           stale=W cpu=N                  sets TIF_NOTIFY_IPI with nothing queued,
- *                 while CPU N is idle (W is 1) or runs something (2)
+ *                 while CPU N is idle (W is 1), runs something (2) or is about to
+ *                 leave its idle loop for a task (3, rounds=R)
  *   result  a line for each CPU, with counts since the module was loaded
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
@@ -59,8 +61,10 @@
 enum idle_path { AS_IT_COMES, ALL, POLL, MWAIT };
 static const char * const paths[] = { "none", "all", "poll", "mwait" };
 
-enum call { SYNC, ASYNC, IRQ_WORK, WAKEUP, SOFTIRQ, TIMER };
-static const char * const calls[] = { "sync", "async", "irq_work", "wakeup", "softirq", "timer" };
+enum call { SYNC, ASYNC, IRQ_WORK, WAKEUP, SOFTIRQ, SOFTIRQ_WAIT, TIMER };
+static const char * const calls[] = {
+	"sync", "async", "irq_work", "wakeup", "softirq", "softirq_wait", "timer",
+};
 
 struct counts {
 	atomic_t wake;		/* kicked by a flag in place of an IPI */
@@ -74,7 +78,7 @@ static DEFINE_PER_CPU(struct counts, counts);
 static DEFINE_MUTEX(run_lock);
 
 /* of the last run */
-static unsigned int kicks, idled, absent, late;
+static unsigned int kicks, idled, absent, late, missed, stale;
 /* something is still queued: neither the module nor its data may go */
 static bool lost;
 
@@ -235,10 +239,31 @@ static void tasklet_arrived(struct tasklet_struct *unused)
 
 static DECLARE_TASKLET(remote_tasklet, tasklet_arrived);
 
-static void start_tasklet(void *unused)
+static void start_tasklet(void *tasklet)
 {
-	tasklet_schedule(&remote_tasklet);
+	tasklet_schedule(tasklet);
 }
+
+static bool held, held_idle, release;
+
+/*
+ * What a soft interrupt does that spins for a lock, and the owner of the lock waits
+ * for a call to this CPU: nothing but an interrupt gets the call in here.
+ */
+static void tasklet_waits(struct tasklet_struct *unused)
+{
+	atomic_t *got = &this_cpu_ptr(&counts)->got;
+	unsigned long end = jiffies + HZ / 2;
+	int before = atomic_read(got);
+
+	WRITE_ONCE(held, true);
+	while (atomic_read(got) == before && time_before(jiffies, end))
+		cpu_relax();
+	if (atomic_read(got) == before)
+		missed++;
+}
+
+static DECLARE_TASKLET(waiting_tasklet, tasklet_waits);
 
 static void timer_arrived(struct timer_list *timer)
 {
@@ -256,7 +281,36 @@ static void start_timer(void *unused)
 static DEFINE_PER_CPU(call_single_data_t, async_csd) = CSD_INIT(arrived, NULL);
 static struct irq_work remote_work = IRQ_WORK_INIT_HARD(work_arrived);
 static struct task_struct *sleeper;
+static struct task_struct *idle_tasks[NR_CPUS];
+
+static void note_idle_task(void *unused)
+{
+	if (is_idle_task(current))
+		idle_tasks[smp_processor_id()] = current;
+}
+
+static struct task_struct *idle_task_of(unsigned int cpu)
+{
+	int tries;
+
+	for (tries = 0; !idle_tasks[cpu] && tries < 1000; tries++) {
+		usleep_range(500, 1000);
+		smp_call_function_single(cpu, note_idle_task, NULL, true);
+	}
+	return idle_tasks[cpu];
+}
+
 static unsigned int idle_when_run;
+
+/* While another task runs, the idle task should not have it */
+static bool has_notify_flag(struct task_struct *idle)
+{
+#ifdef TIF_NOTIFY_IPI
+	return idle && test_tsk_thread_flag(idle, TIF_NOTIFY_IPI);
+#else
+	return false;
+#endif
+}
 
 static unsigned int idle_entries(unsigned int cpu)
 {
@@ -275,6 +329,7 @@ static int sleeper_fn(void *unused)
 			break;
 		if (!first) {
 			idle_when_run = idle_entries(smp_processor_id());
+			stale += has_notify_flag(idle_tasks[smp_processor_id()]);
 			arrived(NULL);
 		}
 		first = false;
@@ -363,7 +418,14 @@ static int send_one(enum call kind, unsigned int cpu)
 			err = -EBUSY;
 		break;
 	case SOFTIRQ:
-		err = smp_call_function_single(cpu, start_tasklet, NULL, true);
+		err = smp_call_function_single(cpu, start_tasklet, &remote_tasklet, true);
+		break;
+	case SOFTIRQ_WAIT:
+		held = false;
+		err = smp_call_function_single(cpu, start_tasklet, &waiting_tasklet, true);
+		if (!err && !spin_until(READ_ONCE(held)))
+			return give_up(cpu, "a soft interrupt did not run");
+		err = err ?: smp_call_function_single_async(cpu, per_cpu_ptr(&async_csd, cpu));
 		break;
 	case TIMER:
 		err = smp_call_function_single(cpu, start_timer, NULL, true);
@@ -402,23 +464,22 @@ static unsigned int kicks_of(unsigned int cpu)
 	return sum;
 }
 
-static bool held, release;
-
 /* With interrupts off: whatever is queued meanwhile stays in the queue */
 static void hold(void *unused)
 {
-	WRITE_ONCE(held, true);
-	/* pairs with the store in behind_once() */
+	held_idle = is_idle_task(current);
+	/* pairs with the load in hold_cpu() */
+	smp_store_release(&held, true);
+	/* pairs with the store in release_cpu() */
 	while (!smp_load_acquire(&release))
 		cpu_relax();
 }
 
 static DEFINE_PER_CPU(call_single_data_t, hold_csd) = CSD_INIT(hold, NULL);
 
-static int behind_once(unsigned int cpu)
+static int hold_cpu(unsigned int cpu)
 {
-	unsigned int kicks_before, idle_before;
-	int want = atomic_read(&per_cpu(counts, cpu).got), err;
+	int err;
 
 	held = false;
 	release = false;
@@ -427,16 +488,31 @@ static int behind_once(unsigned int cpu)
 	err = smp_call_function_single_async(cpu, per_cpu_ptr(&hold_csd, cpu));
 	if (err)
 		return err;
-	if (!spin_until(READ_ONCE(held)))
-		return give_up(cpu, "a call did not begin");
+	/* pairs with the store in hold() */
+	return spin_until(smp_load_acquire(&held)) ? 0 : give_up(cpu, "a call did not begin");
+}
+
+static void release_cpu(void)
+{
+	/* pairs with the load in hold(): what was done to that CPU is seen after it */
+	smp_store_release(&release, true);
+}
+
+static int behind_once(unsigned int cpu)
+{
+	unsigned int kicks_before, idle_before;
+	int want = atomic_read(&per_cpu(counts, cpu).got), err;
+
+	err = hold_cpu(cpu);
+	if (err)
+		return err;
 
 	kicks_before = kicks_of(cpu);
 	idle_before = idle_entries(cpu);
 	err = smp_call_function_single_async(cpu, per_cpu_ptr(&async_csd, cpu));
 	if (!err && !wake_up_process(sleeper))
 		err = -EBUSY;
-	/* pairs with the load in hold(): what is queued is seen after it */
-	smp_store_release(&release, true);
+	release_cpu();
 	if (!err)
 		err = wait_got(cpu, want + 2);
 	idled += idle_when_run - idle_before;
@@ -444,7 +520,29 @@ static int behind_once(unsigned int cpu)
 	return err;
 }
 
-static int wake_behind(unsigned int cpu, unsigned int rounds)
+/* Its idle task gets both flags: it leaves its loop with them, for a task */
+static int leave_once(unsigned int cpu)
+{
+#ifdef TIF_NOTIFY_IPI
+	int want = atomic_read(&per_cpu(counts, cpu).got) + 1, err = hold_cpu(cpu);
+
+	if (err)
+		return err;
+	if (held_idle) {
+		set_tsk_thread_flag(idle_tasks[cpu], TIF_NOTIFY_IPI);
+		set_tsk_need_resched(idle_tasks[cpu]);
+	}
+	if (!wake_up_process(sleeper))
+		err = -EBUSY;
+	release_cpu();
+	return err ?: wait_got(cpu, want);
+#else
+	return -EOPNOTSUPP;
+#endif
+}
+
+/* ONCE for each of ROUNDS wakeups */
+static int wake_held(unsigned int cpu, unsigned int rounds, int (*once)(unsigned int cpu))
 {
 	int err = start_sleeper(cpu);
 
@@ -454,7 +552,7 @@ static int wake_behind(unsigned int cpu, unsigned int rounds)
 		if (err)
 			break;
 		preempt_disable();
-		err = behind_once(cpu);
+		err = once(cpu);
 		preempt_enable();
 	}
 	stop_sleeper();
@@ -580,25 +678,6 @@ static int inject(unsigned int cpu, unsigned int rounds, unsigned int us)
 
 /* --- the flags of the target's idle task */
 
-static struct task_struct *idle_tasks[NR_CPUS];
-
-static void note_idle_task(void *unused)
-{
-	if (is_idle_task(current))
-		idle_tasks[smp_processor_id()] = current;
-}
-
-static struct task_struct *idle_task_of(unsigned int cpu)
-{
-	int tries;
-
-	for (tries = 0; !idle_tasks[cpu] && tries < 1000; tries++) {
-		usleep_range(500, 1000);
-		smp_call_function_single(cpu, note_idle_task, NULL, true);
-	}
-	return idle_tasks[cpu];
-}
-
 /* unused without the flag */
 static int __maybe_unused busy_fn(void *unused)
 {
@@ -661,7 +740,7 @@ static int parse(struct run *r, char *text)
 		{ "storm", offsetof(struct run, storm), 1, 1 },
 		{ "rcu", offsetof(struct run, rcu), 1, 1 },
 		{ "inject", offsetof(struct run, inject), 1, 1 },
-		{ "stale", offsetof(struct run, stale), 1, 2 },
+		{ "stale", offsetof(struct run, stale), 1, 3 },
 	};
 	char *word, *key;
 	unsigned int n;
@@ -682,7 +761,7 @@ static int parse(struct run *r, char *text)
 		if (!strcmp(key, "call")) {
 			r->call = match_string(calls, ARRAY_SIZE(calls), word);
 			if (r->call < 0)
-				return bad(key, word, "sync async irq_work wakeup softirq timer");
+				return bad(key, word, "sync async irq_work wakeup softirq softirq_wait timer");
 			continue;
 		}
 		for (i = 0; i < ARRAY_SIZE(numbers) && strcmp(key, numbers[i].key); i++)
@@ -722,6 +801,8 @@ static int start(char *text)
 	idled = 0;
 	absent = 0;
 	late = 0;
+	missed = 0;
+	stale = 0;
 	if (r.cpu != NO_CPU && cpu_online(r.cpu) && !idle_task_of(r.cpu))
 		return -EBUSY;
 	if (r.path >= 0) {
@@ -731,11 +812,13 @@ static int start(char *text)
 	if (r.call >= 0)
 		return send_calls(r.call, r.cpu, r.rounds, r.gap);
 	if (r.behind)
-		return wake_behind(r.cpu, r.rounds);
+		return wake_held(r.cpu, r.rounds, behind_once);
 	if (r.storm)
 		return storm(r.cpu, r.rounds, r.gap == 300 ? 0 : r.gap);
 	if (r.inject)
 		return inject(r.cpu, r.rounds, r.gap);
+	if (r.stale == 3)
+		return wake_held(r.cpu, r.rounds, leave_once);
 	if (r.stale)
 		return set_stale(r.cpu, r.stale == 2);
 	if (!r.rcu)
@@ -797,8 +880,8 @@ static int result_show(struct seq_file *s, void *unused)
 {
 	unsigned int cpu;
 
-	seq_printf(s, "path=%s kicks=%u idled=%u absent=%u late=%u\n", paths[path], kicks, idled,
-		   absent, late);
+	seq_printf(s, "path=%s kicks=%u idled=%u absent=%u late=%u missed=%u stale=%u\n",
+		   paths[path], kicks, idled, absent, late, missed, stale);
 	for_each_online_cpu(cpu) {
 		struct counts *c = per_cpu_ptr(&counts, cpu);
 		struct task_struct *idle = idle_tasks[cpu];
@@ -872,6 +955,7 @@ static void __exit notify_test_exit(void)
 	path_stop();
 	irq_work_sync(&remote_work);
 	tasklet_kill(&remote_tasklet);
+	tasklet_kill(&waiting_tasklet);
 	timer_shutdown_sync(&remote_timer);
 	tracepoint_probe_unregister(tp_idle, probe_idle, NULL);
 	tracepoint_probe_unregister(tp_wake, probe_wake, NULL);
