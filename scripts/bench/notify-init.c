@@ -63,7 +63,8 @@ static void phase(int fd, const char *path, int on, int gap_us)
 	fflush(stdout);
 	personality(0xffffffff);
 	for (i = 0; i < rounds; i++) {
-		usleep(gap_us);
+		/* not in step with the ticks */
+		usleep(gap_us + i % 5 * gap_us / 20);
 		if (read(fd, &count, sizeof(count)) != sizeof(count))
 			die("read");
 	}
@@ -78,6 +79,7 @@ static void both(int fd, const char *path, int gap_us)
 int main(void)
 {
 	cpu_set_t cpus;
+	const char *path;
 	int module;
 	char go;
 	int fd;
@@ -98,18 +100,15 @@ int main(void)
 	if (read(0, &go, 1) != 1)
 		die("read");
 
-	if (!strcmp(getenv("path") ?: "", "poll")) {
-		both(fd, "cpu_idle_poll", 500);
-	} else {
-		/*
-		 * Between two calls, long enough for a tick to come and be stopped. With
-		 * less, it stays as it was at the start, and what is counted depends on that.
-		 */
-		both(fd, "hlt", 25000);
+	path = getenv("path") ?: "";
+	if (!strcmp(path, "poll_idle")) {
 		module = open("/poll.ko", O_RDONLY);
 		if (syscall(SYS_finit_module, module, "", 0))
 			die("poll.ko");
-		both(fd, "poll_idle", 25000);
+		/* between two calls, long enough for a tick to come and be stopped */
+		both(fd, path, 25000);
+	} else {
+		both(fd, path, 500);
 	}
 
 	printf("bench: done\n");

@@ -205,8 +205,11 @@ for arch in "$@"; do
 	: >"$PLACE/$arch/counts"
 	for kernel in base A B; do
 		say "bench: $arch, $kernel ..."
-		boot "$kernel" poll idle=poll
-		boot "$kernel" default ""
+		boot "$kernel" cpu_idle_poll idle=poll
+		# stopped or not, as it happens to be, the tick would make a difference of
+		# several hundred instructions
+		boot "$kernel" hlt nohz=off
+		boot "$kernel" poll_idle ""
 	done
 	judge
 	report

@@ -761,13 +761,13 @@ static int parse(struct run *r, char *text)
 		if (!strcmp(key, "call")) {
 			r->call = match_string(calls, ARRAY_SIZE(calls), word);
 			if (r->call < 0)
-				return bad(key, word, "sync async irq_work wakeup softirq softirq_wait timer");
+				return bad(key, word, "see the comment in the source");
 			continue;
 		}
 		for (i = 0; i < ARRAY_SIZE(numbers) && strcmp(key, numbers[i].key); i++)
 			;
 		if (i == ARRAY_SIZE(numbers))
-			return bad(key, word, "unknown, see the comment in the source");
+			return bad(key, word, "see the comment in the source");
 		if (kstrtouint(word, 0, &n) || n < numbers[i].min || n > numbers[i].max)
 			return bad(key, word, "not a number in its range");
 		*(unsigned int *)((char *)r + numbers[i].where) = n;
