@@ -8,6 +8,7 @@
 # Output, with tabs between:
 #	PHASE  rounds  median  least  most  median without the called function  rounds with schedule_idle()
 #	in  PHASE  function  instructions	of a round that is the median
+#	not  PHASE  function  rounds	that do not count, for what ran in them
 
 # the low 32 bits tell all addresses of the kernel apart
 function low(address) {
@@ -48,8 +49,10 @@ function end_round(    f, n) {
 				of[phase, count, f] = executed[f]
 		}
 	}
-	count = inside = called = disturbed = scheduled = 0
-	caller = ""
+	if (called && disturbed && phase)
+		dropped[phase, disturbed]++
+	count = inside = called = scheduled = 0
+	caller = disturbed = ""
 	split("", executed)
 }
 
@@ -117,8 +120,8 @@ pc in waits {
 		inside++
 	} else if (f == "schedule_idle")
 		scheduled = 1
-	else if (f ~ /apic_timer|sysvec_reschedule|common_interrupt|sysvec_irq_work/)
-		disturbed = 1
+	else if (f ~ /sysvec_apic_timer|sysvec_reschedule|common_interrupt|sysvec_irq_work/)
+		disturbed = f
 	last = f
 }
 
@@ -129,6 +132,11 @@ END {
 	}
 	for (p = 1; p <= phase; p++) {
 		n = rounds[p]
+		for (key in dropped) {
+			split(key, part, SUBSEP)
+			if (part[1] == p)
+				printf "not\t%d\t%s\t%d\n", p, part[2], dropped[key]
+		}
 		if (!n)
 			continue
 		split("", t)
