@@ -20,7 +20,7 @@ check:		## every test of the project that fits in about an hour; ends in one lin
 	@$(S)/deps.sh base lab check send bench
 	@$(S)/check.sh
 
-check-patches:	## what maintainers' bots do, i386 and kernels without SMP too: a table ends it
+check-patches:	## what maintainers' bots do, and more of it than make check: a table ends it
 	@$(S)/deps.sh base lab check
 	@IPI_ALL_CONFIGS=1 $(S)/check.sh lint checkpatch refresh docs patches
 

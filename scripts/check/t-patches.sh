@@ -6,8 +6,8 @@
 # switches on and off; checkpatch, kernel-doc, inlines, and each topic alone. New
 # warnings are found by comparing sets with line numbers removed. A table of
 # patch and check ends it. clang, and gcc with the switches off or without SMP,
-# build the whole series here; with LONG, each patch. make check-patches has i386 and
-# kernels without SMP, too.
+# build the whole series here; with LONG, each patch. make check-patches has i386,
+# kernels without SMP, builds of each topic alone, coccicheck and get_maintainer, too.
 set -eu
 unset SMP MACHINE CPU APPEND TESTS TIMEOUT NAME TRACE IMAGE INITRD THREADS ICOUNT
 . "$(dirname "$0")/../lib.sh"
@@ -15,7 +15,7 @@ unset SMP MACHINE CPU APPEND TESTS TIMEOUT NAME TRACE IMAGE INITRD THREADS ICOUN
 
 "$TOP/scripts/tree.sh" >&2
 CLANG=clang-19
-# of make check-patches: i386, and without SMP
+# of make check-patches
 ALL=${IPI_ALL_CONFIGS:-}${LONG:-}
 need sparse ccache "$CLANG" perl aarch64-linux-gnu-gcc arm-linux-gnueabihf-gcc i686-linux-gnu-gcc \
 	${LONG:+s390x-linux-gnu-gcc hppa-linux-gnu-gcc}
@@ -451,7 +451,7 @@ git -C "$TREE" diff "$base..ipi" -- '*.c' '*.h' '*.S' '*Kconfig*' '*Makefile' ':
 	done >"$LOGS/symbols"
 cell last symbols "the whole series: every Kconfig symbol that is used is defined" "$LOGS/symbols"
 
-if [ -n "${LONG:-}" ]; then
+if [ -n "$ALL" ]; then
 	git -C "$SRC" checkout -q -f --detach ipi
 	(cd "$SRC" && perl scripts/get_maintainer.pl --self-test=sections,patterns) 2>&1 | grep -i 'ipi\|irq-gic' >"$LOGS/maintainers" || :
 	git -C "$TREE" diff --diff-filter=A --name-only "$base..ipi" | while read -r file; do
@@ -460,7 +460,7 @@ if [ -n "${LONG:-}" ]; then
 	done >>"$LOGS/maintainers"
 	cell last maintainers "the whole series: MAINTAINERS is sound and every new file has a maintainer" "$LOGS/maintainers"
 else
-	skip "MAINTAINERS, by get_maintainer" "make check-long runs it"
+	skip "MAINTAINERS, by get_maintainer" "make check-patches runs it"
 fi
 
 # The kernel's own Coccinelle rules, on what the first configuration of an
@@ -471,7 +471,7 @@ coccicheck() { # CONFIG LOG
 	kmake "$1" gcc C=2 CHECK=scripts/coccicheck MODE=report $wanted >"$2" 2>&1 || echo "error: see $2"
 	sed "s,$SRC/,,g" "$2" | grep -E '^[a-zA-Z].*\.[ch]:[0-9]+' | sed 's/:[0-9]*:[0-9-]*:/:/; s/line [0-9]*/line/g' | sort -u
 }
-if [ -n "${LONG:-}" ]; then
+if [ -n "$ALL" ]; then
 	for config in arm64-on x86_64-on; do
 		say "patches: coccicheck, $config"
 		coccicheck "$config" "$LOGS/cocci-$config" >"$PLACE/$config.cocci"
@@ -487,7 +487,7 @@ if [ -n "${LONG:-}" ]; then
 		cell last cocci "the whole series: $config: coccicheck finds nothing new" "$LOGS/cocci-$config.new"
 	done
 else
-	skip "coccicheck on the touched files" "make check-long runs it"
+	skip "coccicheck on the touched files" "make check-patches runs it"
 fi
 
 # Each topic alone on the base. The first one was there alone above.
@@ -507,7 +507,7 @@ for topic in $(sed -n 's/^# topic: \([^ ]*\).*/\1/p' "$TOP/patches/$BASE/series"
 	alone "$topic" >"$LOGS/topic-$topic" 2>&1 && : >"$LOGS/topic-$topic"
 	cell "$topic" apply "topic $topic applies alone" "$LOGS/topic-$topic"
 	changed=$(git -C "$SRC" diff --name-only "$base..HEAD" | grep -E '\.[chS]$|Kconfig|Makefile' | grep -vE '^(tools|Documentation)/') || :
-	if [ -n "$first" ] || [ -z "$changed" ] || [ -s "$LOGS/topic-$topic" ]; then
+	if [ -z "$ALL" ] || [ -n "$first" ] || [ -z "$changed" ] || [ -s "$LOGS/topic-$topic" ]; then
 		first=
 		continue
 	fi
@@ -520,6 +520,8 @@ for topic in $(sed -n 's/^# topic: \([^ ]*\).*/\1/p' "$TOP/patches/$BASE/series"
 		cell "$topic" "${config%-*}" "topic $topic alone: $config builds, nothing new is said" "$LOGS/topic-$topic-$config.new"
 	done
 done
+
+[ -n "$ALL" ] || skip "each topic alone, built" "make check-patches builds them"
 
 # Patch and check: "-" is what the patch does not reach
 awk -F '\t' '
