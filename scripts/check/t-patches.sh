@@ -525,6 +525,9 @@ done
 
 # Patch and check: "-" is what the patch does not reach
 awk -F '\t' '
+	function field(text, like) {
+		printf " %-*s", (length(like) > 4 ? length(like) : 4), text
+	}
 	BEGIN { n = split("apply checkpatch inline kernel-doc arm64 arm x86_64 i386 s390 parisc clang symbols maintainers cocci", column, " ") }
 	!($1 in seen) { seen[$1] = 1; row[++rows] = $1 }
 	{
@@ -533,18 +536,20 @@ awk -F '\t' '
 	}
 	END {
 		printf "# %-10s", "patch"
-		for (i = 1; i <= n; i++) printf " %-*s", length(column[i]) > 4 ? length(column[i]) : 4, column[i]
+		for (i = 1; i <= n; i++) field(column[i], column[i])
 		print ""
 		for (r = 1; r <= rows; r++) {
 			printf "# %-10s", row[r]
 			for (i = 1; i <= n; i++) {
 				s = state[row[r], column[i]]
-				printf " %-*s", length(column[i]) > 4 ? length(column[i]) : 4, s == "" ? "-" : s
+				field(s == "" ? "-" : s, column[i])
 			}
 			print ""
 		}
 		for (i = 1; i <= bad; i++) print "# FAIL " failed[i]
 	}
-' "$PLACE/cells" | tee "$PLACE/table"
+' "$PLACE/cells" >"$PLACE/table"
+cat "$PLACE/table"
+same "the table has a line for each patch" "$number" "$(grep -c '^# 0*[1-9]' "$PLACE/table")"
 
 tap_done
