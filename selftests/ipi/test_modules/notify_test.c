@@ -302,11 +302,10 @@ static struct task_struct *idle_task_of(unsigned int cpu)
 
 static unsigned int idle_when_run;
 
-/* While another task runs, the idle task should not have it */
-static bool has_notify_flag(struct task_struct *idle)
+static bool left_notify(struct task_struct *idle)
 {
 #ifdef TIF_NOTIFY_IPI
-	return idle && test_tsk_thread_flag(idle, TIF_NOTIFY_IPI);
+	return test_tsk_thread_flag(idle, TIF_NOTIFY_IPI);
 #else
 	return false;
 #endif
@@ -321,6 +320,7 @@ static unsigned int idle_entries(unsigned int cpu)
 
 static int sleeper_fn(void *unused)
 {
+	struct task_struct *idle;
 	bool first = true;
 
 	for (;;) {
@@ -329,7 +329,9 @@ static int sleeper_fn(void *unused)
 			break;
 		if (!first) {
 			idle_when_run = idle_entries(smp_processor_id());
-			stale += has_notify_flag(idle_tasks[smp_processor_id()]);
+			/* the idle task should not have it while another one runs */
+			idle = idle_tasks[smp_processor_id()];
+			stale += idle && left_notify(idle);
 			arrived(NULL);
 		}
 		first = false;
@@ -862,15 +864,6 @@ static bool left_preempt(unsigned int cpu)
 {
 #ifdef CONFIG_X86
 	return !(READ_ONCE(per_cpu(__preempt_count, cpu)) & PREEMPT_NEED_RESCHED);
-#else
-	return false;
-#endif
-}
-
-static bool left_notify(struct task_struct *idle)
-{
-#ifdef TIF_NOTIFY_IPI
-	return test_tsk_thread_flag(idle, TIF_NOTIFY_IPI);
 #else
 	return false;
 #endif
