@@ -23,7 +23,7 @@ use_ccache
 
 kmake() {
 	# shellcheck disable=SC2086
-	make O="$KOUT" ARCH="$KARCH" CROSS_COMPILE="$CROSS" CC="ccache ${CROSS}gcc" $NO_RUST -j"$JOBS" "$@"
+	make O="$KOUT" ARCH="$KARCH" CROSS_COMPILE="$CROSS" CC="$CACHED_CC ${CROSS}gcc" $NO_RUST -j"$JOBS" "$@"
 }
 
 # a copy, since the path of the repository may have spaces

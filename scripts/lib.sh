@@ -205,11 +205,17 @@ KOUT=$WORK/$ARCH${VARIANT:+.$VARIANT}${IPI_PLAIN:+-plain}
 # ask at each step
 NO_RUST='RUSTC=false BINDGEN=false'
 
-# For what builds kernels. Not with ccache's depend mode: it does not read the sources
-# itself, so it takes no notice of .incbin, and a compressed kernel comes out of the cache
-# that is an older one. Caches that were filled so are told apart by the namespace.
+# For what builds kernels, with CC="$CACHED_CC gcc"; a copy, since the path of the
+# repository may have spaces. Caches that were filled otherwise are told apart by the
+# namespace.
 use_ccache() {
-	export CCACHE_DIR="$CACHE/ccache" CCACHE_BASEDIR="$WORK" CCACHE_NOHASHDIR=1 CCACHE_NAMESPACE=incbin
-	unset CCACHE_DEPEND
+	CACHED_CC=$OUT/cc
+	cmp -s "$TOP/scripts/cc.sh" "$CACHED_CC" || {
+		make_out
+		cp "$TOP/scripts/cc.sh" "$CACHED_CC.$$"
+		mv "$CACHED_CC.$$" "$CACHED_CC"
+	}
+	export CCACHE_DIR="$CACHE/ccache" CCACHE_BASEDIR="$WORK" CCACHE_NOHASHDIR=1
+	export CCACHE_DEPEND=1 CCACHE_NAMESPACE=cc
 	export KBUILD_BUILD_TIMESTAMP='Thu Jan  1 00:00:00 UTC 2026' KBUILD_BUILD_USER=ipi KBUILD_BUILD_HOST=lab
 }

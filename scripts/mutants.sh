@@ -60,7 +60,7 @@ run_arch=$ARCH
 
 kmake() { # KARCH CROSS OUT TARGET
 	# shellcheck disable=SC2086
-	make -s -C "$TREE" O="$3" ARCH="$1" CROSS_COMPILE="$2" CC="ccache $2gcc" $NO_RUST -j"$JOBS" "$4"
+	make -s -C "$TREE" O="$3" ARCH="$1" CROSS_COMPILE="$2" CC="$CACHED_CC $2gcc" $NO_RUST -j"$JOBS" "$4"
 }
 
 # the object alone, in the configuration that the patch checks use

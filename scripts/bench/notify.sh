@@ -35,7 +35,7 @@ kmake() { # SOURCE KERNEL TARGETS...
 	out=$PLACE/$arch/$2
 	shift 2
 	# shellcheck disable=SC2086
-	make -s -C "$source" O="$out" ARCH="$arch" CROSS_COMPILE="$cross" CC="ccache ${cross}gcc" $NO_RUST -j"$JOBS" "$@"
+	make -s -C "$source" O="$out" ARCH="$arch" CROSS_COMPILE="$cross" CC="$CACHED_CC ${cross}gcc" $NO_RUST -j"$JOBS" "$@"
 }
 
 base_tree() {

@@ -5,9 +5,10 @@
 # W=1 by gcc and clang and looked at by sparse, for each architecture, with the
 # switches on and off; checkpatch, kernel-doc, inlines, and each topic alone. New
 # warnings are found by comparing sets with line numbers removed. A table of
-# patch and check ends it. clang, and gcc with the switches off or without SMP,
-# build the whole series here; with LONG, each patch. make check-patches has i386,
-# kernels without SMP, builds of each topic alone, coccicheck and get_maintainer, too.
+# patch and check ends it. With each patch, what it can reach is built: one architecture
+# and the switches on; with the whole series all of them, by clang too. make check-patches
+# builds each patch for 32-bit arm too, and has i386, kernels without SMP, builds of each
+# topic alone, coccicheck and get_maintainer; with LONG, each patch is built in all ways.
 set -eu
 unset SMP MACHINE CPU APPEND TESTS TIMEOUT NAME TRACE IMAGE INITRD THREADS ICOUNT
 . "$(dirname "$0")/../lib.sh"
@@ -27,8 +28,6 @@ rm -rf "$LOGS"
 mkdir -p "$LOGS"
 cp "$TOP/scripts/sparse.sh" "$PLACE/sparse.sh"
 use_ccache
-# objects are looked at and nothing is run: no harm in what lib.sh says of it, and faster
-export CCACHE_DEPEND=1 CCACHE_NAMESPACE=objects
 
 base=$(git -C "$TREE" rev-parse refs/ipi/base)
 commits=$(git -C "$TREE" rev-list --reverse "$base..ipi")
@@ -131,7 +130,8 @@ per_patch() { # CONFIG FILES
 	case $1 in
 	i386-* | *-up) return 1 ;;
 	x86_64-off) return 1 ;;
-	*-off) [ -z "$before" ] ;;
+	*-off) [ "$number" -eq "$before" ] ;;
+	arm-on) [ -n "$ALL" ] ;;
 	arm64-on) printf '%s\n' "$2" | grep -qE '^arch/arm64|irq-gic|irqchip' ;;
 	esac
 }
@@ -166,7 +166,7 @@ kmake() { # CONFIG COMPILER ARGS...
 	esac
 	[ "$compiler" = gcc ] || { cc=$CLANG && out=$out-clang; }
 	# shellcheck disable=SC2086
-	KCONFIG_ALLCONFIG=$PLACE/$config.config make -s -k -C "$SRC" O="$out" CC="ccache $cc" $NO_RUST -j"$JOBS" "$@"
+	KCONFIG_ALLCONFIG=$PLACE/$config.config make -s -k -C "$SRC" O="$out" CC="$CACHED_CC $cc" $NO_RUST -j"$JOBS" "$@"
 }
 
 # build CONFIG COMPILER LOG [configure]: what the compiler and sparse say of what
@@ -262,7 +262,17 @@ for config in $CONFIGS; do
 	case $config in x86_64-* | i386-*) idle_loop "$config" >"$PLACE/$config.idle" ;; esac
 done
 
+# the patch before the one with the symbol has what it must compile to when off
 before=
+number=0
+for commit in $commits; do
+	if git -C "$TREE" show "$commit:drivers/irqchip/Kconfig" | grep -q '^config ARM_GIC_V3_SGI_BROADCAST'; then
+		before=$number
+		break
+	fi
+	number=$((number + 1))
+done
+[ -n "$before" ] || die "no patch adds ARM_GIC_V3_SGI_BROADCAST"
 number=0
 for commit in $commits; do
 	number=$((number + 1))
@@ -334,27 +344,20 @@ for commit in $commits; do
 		done
 	done
 
-	# the state before the symbol came is what it must compile to when off
-	if [ -z "$before" ] && grep -q '^config ARM_GIC_V3_SGI_BROADCAST' "$SRC/drivers/irqchip/Kconfig"; then
-		before=$last
-	fi
-	if [ -z "$before" ]; then
-		last=$number
-		for config in arm64-off arm-off; do
-			send_path "$config" >"$PLACE/$config.before"
-		done
-	fi
+	[ "$number" -ne "$before" ] || for config in arm64-off arm-off; do
+		send_path "$config" >"$PLACE/$config.before"
+	done
 done
 
 # What was not built with each patch, with the whole series
 say "patches: the whole series"
 for config in $CONFIGS; do
-	case $config in arm-on | x86_64-on) continue ;; esac
+	case $config-$ALL in x86_64-on-* | arm-on-1*) continue ;; esac
 	build "$config" gcc "$LOGS/last-$config" configure >"$PLACE/$config.now" &
 done
 wait
 for config in $CONFIGS; do
-	case $config in arm-on | x86_64-on) continue ;; esac
+	case $config-$ALL in x86_64-on-* | arm-on-1*) continue ;; esac
 	comm -13 "$PLACE/$config.warnings" "$PLACE/$config.now" >"$LOGS/last-$config.new"
 	cell last "${config%-*}" "the whole series: $config builds, W=1 and sparse say nothing new" "$LOGS/last-$config.new"
 done
@@ -386,7 +389,7 @@ for config in arm64 arm; do
 	send_path "$config-off" >"$PLACE/$config.after"
 	lines=$(wc -l <"$PLACE/$config.after")
 	if [ "$lines" -gt 40 ]; then
-		check "$config: ARM_GIC_V3_SGI_BROADCAST=n gives the send path of patch $last, $lines lines of disassembly" \
+		check "$config: ARM_GIC_V3_SGI_BROADCAST=n gives the send path of patch $before, $lines lines of disassembly" \
 			diff "$PLACE/$config-off.before" "$PLACE/$config.after"
 	else
 		not_ok "$config: the send path was not found in the object"

@@ -27,7 +27,7 @@ kmake() { # OUT ARGS...
 	kmake_out=$1
 	shift
 	# shellcheck disable=SC2086
-	make -s -C "$TREE" O="$kmake_out" ARCH="$KARCH" CROSS_COMPILE="$CROSS" CC="ccache ${CROSS}gcc" $NO_RUST -j"$JOBS" "$@"
+	make -s -C "$TREE" O="$kmake_out" ARCH="$KARCH" CROSS_COMPILE="$CROSS" CC="$CACHED_CC ${CROSS}gcc" $NO_RUST -j"$JOBS" "$@"
 }
 
 config() { grep -q "^CONFIG_$1=y" "$kernel/.config"; }

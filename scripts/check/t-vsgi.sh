@@ -19,7 +19,7 @@ FILE=drivers/irqchip/irq-gic-v3-its
 
 kmake() { # ARGS...
 	KCONFIG_ALLCONFIG=$PLACE/config make -s -C "$TREE" O="$PLACE/arm64" ARCH=arm64 \
-		CROSS_COMPILE=aarch64-linux-gnu- CC="ccache aarch64-linux-gnu-gcc" -j"$JOBS" "$@"
+		CROSS_COMPILE=aarch64-linux-gnu- CC="$CACHED_CC aarch64-linux-gnu-gcc" -j"$JOBS" "$@"
 }
 
 # the commit before the symbol came: the base with the repairs
