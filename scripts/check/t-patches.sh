@@ -422,7 +422,7 @@ for config in $CONFIGS; do
 	fi
 done
 
-[ -n "$ALL" ] || skip "i386, and kernels without SMP" "make check-patches builds them"
+[ -n "$ALL" ] || skip "i386, kernels without SMP, 32-bit arm with each patch" "make check-patches builds them"
 
 # What clang says of the whole series, and of the base if it says anything
 for config in $CONFIGS; do
