@@ -205,6 +205,11 @@ KOUT=$WORK/$ARCH${VARIANT:+.$VARIANT}${IPI_PLAIN:+-plain}
 # ask at each step
 NO_RUST='RUSTC=false BINDGEN=false'
 
+# before_symbol SYMBOL: the commit before the one that adds it to drivers/irqchip/Kconfig
+before_symbol() {
+	git -C "$TREE" log -1 --format=%P -S"config $1" -- drivers/irqchip/Kconfig
+}
+
 # For what builds kernels, with CC="$CACHED_CC gcc"; a copy, since the path of the
 # repository may have spaces. Caches that were filled otherwise are told apart by the
 # namespace.

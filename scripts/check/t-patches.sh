@@ -130,7 +130,7 @@ per_patch() { # CONFIG FILES
 	case $1 in
 	i386-* | *-up) return 1 ;;
 	x86_64-off) return 1 ;;
-	*-off) [ "$number" -eq "$before" ] ;;
+	*-off) [ "$commit" = "$before" ] ;;
 	arm-on) [ -n "$ALL" ] ;;
 	arm64-on) printf '%s\n' "$2" | grep -qE '^arch/arm64|irq-gic|irqchip' ;;
 	esac
@@ -263,15 +263,7 @@ for config in $CONFIGS; do
 done
 
 # the patch before the one with the symbol has what it must compile to when off
-before=
-number=0
-for commit in $commits; do
-	if git -C "$TREE" show "$commit:drivers/irqchip/Kconfig" | grep -q '^config ARM_GIC_V3_SGI_BROADCAST'; then
-		before=$number
-		break
-	fi
-	number=$((number + 1))
-done
+before=$(before_symbol ARM_GIC_V3_SGI_BROADCAST)
 [ -n "$before" ] || die "no patch adds ARM_GIC_V3_SGI_BROADCAST"
 number=0
 for commit in $commits; do
@@ -344,20 +336,19 @@ for commit in $commits; do
 		done
 	done
 
-	[ "$number" -ne "$before" ] || for config in arm64-off arm-off; do
+	[ "$commit" != "$before" ] || for config in arm64-off arm-off; do
 		send_path "$config" >"$PLACE/$config.before"
 	done
 done
 
 # What was not built with each patch, with the whole series
 say "patches: the whole series"
-for config in $CONFIGS; do
-	case $config-$ALL in x86_64-on-* | arm-on-1*) continue ;; esac
+whole=$(printf '%s\n' $CONFIGS | grep -vxE "x86_64-on${ALL:+|arm-on}")
+for config in $whole; do
 	build "$config" gcc "$LOGS/last-$config" configure >"$PLACE/$config.now" &
 done
 wait
-for config in $CONFIGS; do
-	case $config-$ALL in x86_64-on-* | arm-on-1*) continue ;; esac
+for config in $whole; do
 	comm -13 "$PLACE/$config.warnings" "$PLACE/$config.now" >"$LOGS/last-$config.new"
 	cell last "${config%-*}" "the whole series: $config builds, W=1 and sparse say nothing new" "$LOGS/last-$config.new"
 done
@@ -389,7 +380,7 @@ for config in arm64 arm; do
 	send_path "$config-off" >"$PLACE/$config.after"
 	lines=$(wc -l <"$PLACE/$config.after")
 	if [ "$lines" -gt 40 ]; then
-		check "$config: ARM_GIC_V3_SGI_BROADCAST=n gives the send path of patch $before, $lines lines of disassembly" \
+		check "$config: ARM_GIC_V3_SGI_BROADCAST=n gives the send path of patch $(git -C "$TREE" rev-list --count "$base..$before"), $lines lines of disassembly" \
 			diff "$PLACE/$config-off.before" "$PLACE/$config.after"
 	else
 		not_ok "$config: the send path was not found in the object"

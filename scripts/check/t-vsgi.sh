@@ -23,7 +23,7 @@ kmake() { # ARGS...
 }
 
 # the commit before the symbol came: the base with the repairs
-before=$(git -C "$TREE" log -1 --format=%H^ -S'config ARM_GIC_V4_1_LOCAL_VSGI' -- drivers/irqchip/Kconfig)
+before=$(before_symbol ARM_GIC_V4_1_LOCAL_VSGI)
 
 # NAME SYMBOL [COMMIT]: the object of the tree's source, or of the one in COMMIT;
 # kbuild takes a source in the output folder before the one in the tree
