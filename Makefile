@@ -32,7 +32,7 @@ mutants:	## small wrong changes that some test must catch; MUTANTS="name ..." fo
 	@$(S)/deps.sh base lab check send
 	@$(S)/mutants.sh $(MUTANTS)
 
-bench:		## what the behaviours cost and save, as a page with plots, in about an hour
+bench:		## what the behaviours cost and save, as a page with plots; half an hour and more
 	@$(S)/deps.sh base lab bench
 	@$(S)/bench.sh
 

@@ -143,6 +143,9 @@ def collect(folder):
 
 def from_notify_bench(line, path):
     """What scripts/bench/notify.sh prints, as lines of ours"""
+    if line.get("facts"):
+        date = datetime.datetime.fromtimestamp(os.path.getmtime(path)).astimezone()
+        return dict(line, schema=SCHEMA, record="notify_facts", date=date.isoformat(timespec="minutes"))
     position = {"base": "base", "B": line["switch"]}.get(line["kernel"], f"design {line['kernel']}")
     date = datetime.datetime.fromtimestamp(os.path.getmtime(path)).isoformat(" ", "minutes")
     return {"schema": SCHEMA, "record": "notify", "arch": line["arch"], "path": line["path"],
@@ -231,6 +234,12 @@ def per_round(row):
 def number(value):
     """Two digits behind the point if they say something"""
     return f"{value:,.2f}".rstrip("0").rstrip(".")
+
+
+def spread(values):
+    """One figure if all are the same, else the least and the most"""
+    values = sorted(set(values))
+    return " to ".join(number(v) for v in dict.fromkeys((values[0], values[-1])))
 
 
 def sent_median(row):
@@ -364,44 +373,52 @@ def summary(page):
     if pair:
         where = f"{pair['off']['cpus']} CPUs, {pair['off']['cluster']} a cluster"
         rows.append(["SGI broadcast: register writes for an IPI to all other CPUs, " + where,
-                     number(per_round(pair["off"])), number(per_round(pair["on"])),
+                     "-", number(per_round(pair["off"])), number(per_round(pair["on"])),
                      kind("exact count"), seed + " " + needs])
     else:
-        rows.append(["SGI broadcast: register writes", "-", "-", kind("not measured in this run"), seed + " " + needs])
+        rows.append(["SGI broadcast: register writes", "-", "-", "-", kind("not measured in this run"), seed + " " + needs])
     want = dict(case="all_but_self", unit="instructions", **BROADCAST)
     pair = largest(page, "cost", **want)
     if pair:
         where = f"{pair['off']['cpus']} CPUs, {pair['off']['cluster']} a cluster"
         rows.append(["SGI broadcast: the sender, call function to all other CPUs, " + where,
-                     number(sent_median(pair["off"])), number(sent_median(pair["on"])),
+                     "-", number(sent_median(pair["off"])), number(sent_median(pair["on"])),
                      kind("instructions"), "an instruction that writes the register costs a "
                      "trap in a guest and a trip to the interrupt controller on a machine, "
                      "which instructions do not show"])
-        pair = largest(page, "cost", **{**want, "case": "one"})
-        rows.append(["SGI broadcast: the sender, call function to one CPU",
-                     number(sent_median(pair["off"])), number(sent_median(pair["on"])),
+        ones = [r for r in page.of("cost", **{**want, "case": "one"})
+                if r["lab"] and all(r[k] == pair["off"][k] for k in ("cpus", "cluster"))]
+        targets = sorted({r["target"] for r in ones})
+        rows.append(["SGI broadcast: the sender, call function to one CPU "
+                     f"(in turn: {', '.join(map(str, targets))})",
+                     "-", *(spread(sent_median(r) for r in ones if r["position"] == position)
+                            for position in ("off", "on")),
                      kind("instructions"), "to show that it is no slower"])
     else:
-        rows.append(["SGI broadcast: instructions of the sender", "-", "-",
+        rows.append(["SGI broadcast: instructions of the sender", "-", "-", "-",
                      kind("not measured in this run"), "-"])
     notify = page.of("notify")
     seed = "run time of 100000 calls, polling target: 0.46 of the base"
     for row in notify_summary(notify):
-        rows.append(row + [seed + " " + needs])
+        polls = "hlt" not in row[0].lower()
+        rows.append(row + [seed + " " + needs if polls else "an IPI as before, to show what it costs"])
     if not notify:
-        rows.append(["notification of a polling idle CPU (x86)", "-", "-",
+        rows.append(["notification of a polling idle CPU (x86)", "-", "-", "-",
                      kind("not measured in this run"), seed + " " + needs])
     rows.append(["barrier before an SGI (<code>dsb ishst</code> for <code>wmb()</code>), call-function loop",
-                 "one barrier", "one barrier", needs,
+                 "-", "one barrier", "one barrier", needs,
                  "126.7&nbsp;ms to 123.5&nbsp;ms for 1000 passes over 96 CPUs (about 2&nbsp;%): "
                  "case loop, on a kernel with and one without the symbol"])
-    rows.append(["no <code>dsb sy</code> when ICC_PMR_EL1 is opened", "-", "-", needs,
+    rows.append(["no <code>dsb sy</code> when ICC_PMR_EL1 is opened", "-", "-", "-", needs,
                  "pseudo-NMIs cost less than 1&nbsp;%"])
-    rows.append(["a virtual SGI through the nearest ITS", "-", "-", needs,
+    rows.append(["a virtual SGI through the nearest ITS", "-", "-", "-", needs,
                  "IPI latency in a guest 850&nbsp;ns to 750&nbsp;ns (12&nbsp;%); no emulator has a GICv4.1"])
     page.add("<h2>At a glance</h2>",
-             table(["behaviour", "before (off)", "after (on)", "what this is",
-                    "what was reported for the idea"], rows, (1, 2)))
+             "<p>base: the kernel without the series. Switch off: the series, with the behaviour "
+             "off. In brackets: the share of the base, or of switch off where there is no base. "
+             "A dash is what was not measured.</p>",
+             table(["behaviour", "base", "switch off", "switch on", "what this is",
+                    "what was reported for the idea"], rows, (1, 2, 3)))
 
 
 def notify_name(row):
@@ -411,12 +428,14 @@ def notify_name(row):
 def notify_summary(notify):
     out = []
     for name in dict.fromkeys(notify_name(n) for n in notify):
-        of = {n["position"]: n for n in notify if notify_name(n) == name}
-        before, after = of.get("off") or of.get("base"), of.get("on")
-        if before and after:
-            out.append([f"notification of an idle CPU: {html.escape(name)}",
-                        number(before["value"]), f"{number(after['value'])} "
-                        f"({after['value'] / before['value']:.2f})", kind(after["unit"])])
+        of = {n["position"]: n["value"] for n in notify if notify_name(n) == name}
+        if not {"off", "on"} <= of.keys():
+            continue
+        old = of.get("base", of["off"])
+        unit = next(n["unit"] for n in notify if notify_name(n) == name)
+        out.append([f"notification of an idle CPU: {html.escape(name)}",
+                    number(of["base"]) if "base" in of else "-",
+                    *(f"{number(of[k])} ({of[k] / old:.2f})" for k in ("off", "on")), kind(unit)])
     return out
 
 
@@ -440,11 +459,13 @@ def broadcast_part(page):
     pair = largest(page, "writes", case="storm_all", **BROADCAST)
     if pair:
         off, on = pair["off"], pair["on"]
-        page.add(f"<p>{kind('exact count')} In a storm of calls from all CPUs to all others at once "
+        page.add(f"<p>{kind('exact count of this run')} In a storm of calls from all CPUs to all others at once "
                  f"({off['cpus']} CPUs), the whole run took {off['irm'] + off['list']:,} writes with the "
                  f"switch off, and {on['irm'] + on['list']:,} with it on, of which {on['irm']:,} were "
                  "broadcasts: a CPU that has not run its last call yet needs no further IPI, and "
-                 "an IPI that leaves one out is not a broadcast.</p>")
+                 "an IPI that leaves one out is not a broadcast. How many that are depends on who "
+                 "runs when, so another run has other figures, and the difference between the "
+                 "two positions says nothing.</p>")
     page.add("<h2>SGI broadcast: the sender's instructions</h2>")
     data = series(page, "cost", sent_median, case="all_but_self", unit="instructions", **BROADCAST)
     if not data:
@@ -476,7 +497,11 @@ def notify_part(page):
     unit = notify[0]["unit"]
     page.figure(bars_plot("notify", data, f"{unit} a notification", ""), html.escape(unit),
                 "What one notification costs the CPU that idles, from the end of its wait to the "
-                "next wait. " + html.escape(notify[0].get("label", "")))
+                "next wait: the median of its rounds. base is the kernel without the series." +
+                (" design A on is another way to do it, for comparison: the idle loop ends, as it "
+                 "does for a task to run, but the scheduler is called only if there is one."
+                 if any(n["position"].startswith("design A") for n in notify) else "") +
+                " " + html.escape(notify[0].get("label", "")))
 
 
 def hardware_part(page):
@@ -528,9 +553,14 @@ def all_rows(page):
 
 
 def provenance(page):
-    facts = [f for f in page.of("facts") if f.get("qemu")]
-    if not facts:
-        return
+    lab = [f for f in page.of("facts") if f.get("qemu")] + page.of("notify_facts")
+    if lab:
+        page.add("<h2>Where this comes from</h2>")
+    for arch in dict.fromkeys(f["arch"] for f in lab):
+        page.add(f"<h3>{html.escape(arch)}</h3>", origin([f for f in lab if f["arch"] == arch]))
+
+
+def origin(facts):
     rows = []
     for name, key in (("base", "base"), ("kernel", "version"), ("repository", "repository"),
                       ("configuration (SHA-256)", "config_sha256"), ("compiler", "compiler"),
@@ -540,9 +570,9 @@ def provenance(page):
             values = [f"{min(values)} to {max(values)}"] if len(values) > 1 else values
         rows.append([name, html.escape(", ".join(values))])
     for key in dict.fromkeys((f["qemu_machine"], f["accel"]) for f in facts):
-        cpus = sorted(f["cpus"] for f in facts if (f["qemu_machine"], f["accel"]) == key)
+        cpus = sorted({int(f["cpus"]) for f in facts if (f["qemu_machine"], f["accel"]) == key})
         rows.append(["boots", html.escape(f"{key[0]}, {key[1]}: {', '.join(map(str, cpus))} CPUs")])
-    page.add("<h2>Where this comes from</h2>", table(["", ""], rows))
+    return table(["", ""], rows)
 
 
 def report(path, files):

@@ -101,14 +101,10 @@ fi
 # by which the guest shows that it runs this kernel, see verdict.sh
 build_id=$("${CROSS}readelf" -n "$vmlinux" 2>/dev/null | sed -n 's/^ *Build ID: *//p')
 
-cat >"$DIR/facts" <<EOF
-base=$BASE
-version=$(cat "$KOUT/include/config/kernel.release")
-repository=$(git -C "$TOP" describe --always --dirty 2>/dev/null || echo unknown)
+kernel_facts "$KOUT" >"$DIR/facts"
+cat >>"$DIR/facts" <<EOF
 build_id=$build_id
 config=$KOUT/.config
-config_sha256=$(sha256sum <"$KOUT/.config" | cut -d ' ' -f 1)
-compiler=$(sed -n 's/^CONFIG_CC_VERSION_TEXT="\(.*\)"$/\1/p' "$KOUT/.config")
 qemu=$("$QEMU" --version | head -n 1)
 arch=$ARCH
 smp=$SMP

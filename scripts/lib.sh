@@ -210,6 +210,17 @@ before_symbol() {
 	git -C "$TREE" log -1 --format=%P -S"config $1" -- drivers/irqchip/Kconfig
 }
 
+# kernel_facts FOLDER: what the kernel built there is and is made of, name=value
+kernel_facts() {
+	cat <<-EOF
+		base=$BASE
+		version=$(cat "$1/include/config/kernel.release")
+		repository=$(git -C "$TOP" describe --always --dirty 2>/dev/null || echo unknown)
+		config_sha256=$(sha256sum <"$1/.config" | cut -d ' ' -f 1)
+		compiler=$(sed -n 's/^CONFIG_CC_VERSION_TEXT="\(.*\)"$/\1/p' "$1/.config")
+	EOF
+}
+
 # For what builds kernels, with CC="$CACHED_CC gcc"; a copy, since the path of the
 # repository may have spaces. Caches that were filled otherwise are told apart by the
 # namespace.

@@ -85,6 +85,28 @@ build() { # KERNEL SOURCE
 	"$out/usr/gen_init_cpio" "$out/initramfs.list" >"$out/initramfs.cpio"
 }
 
+CPUS=2
+MACHINE=pc
+SHIFT=6
+
+# facts KERNEL: where its figures come from, as a JSON line
+facts() {
+	{
+		kernel_facts "$PLACE/$arch/$1"
+		cat <<-EOF
+			qemu=$("qemu-system-$arch" --version | head -n 1)
+			qemu_machine=$MACHINE
+			cpu=$cpu
+			cpus=$CPUS
+			accel=tcg,thread=single,icount=$SHIFT
+		EOF
+	} | awk -v arch="$arch" -v kernel="$1" '
+		BEGIN { printf "{\"bench\":\"notify\",\"facts\":true,\"arch\":\"%s\",\"kernel\":\"%s\"", arch, kernel }
+		{ gsub(/["\\]/, "\\\\&"); n = index($0, "="); printf ",\"%s\":\"%s\"", substr($0, 1, n - 1), substr($0, n + 1) }
+		END { print "}" }
+	'
+}
+
 qemu=
 reader=
 trap 'kill $qemu $reader 2>/dev/null || :' EXIT
@@ -102,8 +124,8 @@ boot() { # KERNEL PATH MORE-ON-THE-COMMAND-LINE
 	mkfifo "$dir/trace" "$dir/monitor.in" "$dir/monitor.out" "$dir/console.in" "$dir/console.out"
 	awk -f "$BENCH/notify.awk" "$out/System.map" "$out/waits" "$dir/trace" >"$dir/counts" 2>"$dir/awk.log" &
 	reader=$!
-	"qemu-system-$arch" -M pc -cpu "$cpu" -smp 2,sockets=2 -m 256 -accel tcg,thread=single \
-		-icount shift=6,sleep=off -nodefaults -display none \
+	"qemu-system-$arch" -M "$MACHINE" -cpu "$cpu" -smp "$CPUS,sockets=$CPUS" -m 256 -accel tcg,thread=single \
+		-icount "shift=$SHIFT,sleep=off" -nodefaults -display none \
 		-no-reboot -D "$dir/trace" -chardev "pipe,id=monitor,path=$dir/monitor" -mon chardev=monitor \
 		-chardev "pipe,id=console,path=$dir/console" -serial chardev:console \
 		-kernel "$out/arch/x86/boot/bzImage" -initrd "$out/initramfs.cpio" \
@@ -158,7 +180,12 @@ report() {
 			json[++n] = sprintf("{\"bench\":\"notify\",\"arch\":\"%s\",\"path\":\"%s\",\"kernel\":\"%s\",\"switch\":\"%s\",\"rounds\":%d,\"instructions\":%d,\"least\":%d,\"most\":%d,\"dry\":%d,\"scheduler_rounds\":%d}", arch, $1, $2, $2 == "base" ? "none" : $3, $4, $5, $6, $7, $8, $9)
 		}
 		END { for (i = 1; i <= n; i++) print json[i] }
-	' "$PLACE/$arch/counts" | tee "$PLACE/$arch/report"
+	' "$PLACE/$arch/counts" >"$PLACE/$arch/report.new"
+	for kernel in base A B; do
+		facts "$kernel"
+	done >>"$PLACE/$arch/report.new"
+	mv "$PLACE/$arch/report.new" "$PLACE/$arch/report"
+	cat "$PLACE/$arch/report"
 }
 
 judge() {

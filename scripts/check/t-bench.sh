@@ -114,19 +114,28 @@ check "... says what was not measured" grep -q 'Not measured in this run: instru
 check "... takes nothing from elsewhere" \
 	sh -c "! sed 's,http:/[/]www[.]w3[.]org/[^\"]*,,g' '$page' | grep -E '(src|href)=.?[a-z]+:|https?:/[/]|@import|url\\([^#]'"
 cat >"$tmp/notify.json" <<-LINE
-	{"schema":"ipi-bench-1","record":"notify","arch":"x86_64","path":"poll_idle","tick":"stopped","position":"off","value":1000,"unit":"instructions"}
+	{"schema":"ipi-bench-1","record":"notify","arch":"x86_64","path":"poll_idle","tick":"stopped","position":"base","value":1000,"unit":"instructions"}
+	{"schema":"ipi-bench-1","record":"notify","arch":"x86_64","path":"poll_idle","tick":"stopped","position":"off","value":1010,"unit":"instructions"}
 	{"schema":"ipi-bench-1","record":"notify","arch":"x86_64","path":"poll_idle","tick":"stopped","position":"on","value":345,"unit":"instructions"}
 LINE
 check "... takes lines of others" "$S/bench.sh" report "$tmp/notify.json"
-check "... and has their figures" grep -qF '345 (0.34)' "$page"
+check "... and has their figures: base, switch off, switch on" \
+	grep -qE '>1,000</td>.*>1,010 \(1[.]01\)</td>.*>345 \(0[.]34\)</td>' "$page"
 mkdir "$BENCH_OUT/i386"
 cat >"$BENCH_OUT/i386/report" <<-LINE
 	# i386 hlt base
 	{"bench":"notify","arch":"i386","path":"poll_idle","kernel":"B","switch":"off","rounds":50,"instructions":900}
 	{"bench":"notify","arch":"i386","path":"poll_idle","kernel":"B","switch":"on","rounds":50,"instructions":180}
+	{"bench":"notify","arch":"i386","path":"hlt","kernel":"B","switch":"off","rounds":50,"instructions":683}
+	{"bench":"notify","arch":"i386","path":"hlt","kernel":"B","switch":"on","rounds":50,"instructions":687}
+	{"bench":"notify","facts":true,"arch":"i386","kernel":"B","compiler":"gcc of i386","qemu_machine":"pc","cpus":"2","accel":"tcg"}
 LINE
 check "... and those of the other benchmark" "$S/bench.sh" report
 check "... which it has as well" grep -qF '180 (0.20)' "$page"
+check "... and where they come from" grep -qF '<td>gcc of i386</td>' "$page"
+sed 's,</tr>,&\n,g' "$page" >"$tmp/rows"
+same "what was reported for a CPU that polls is said of those, and not of one in HLT" "2 1" \
+	"$(grep -c 'polling target: 0.46' "$tmp/rows") $(grep -c 'hlt<.*an IPI as before' "$tmp/rows")"
 echo '{"schema":"other"}' >"$tmp/other.json"
 cp "$page" "$tmp/before.html"
 refused "a file of something else" 'ipi: .*other.json:1: not a line of the benchmark' "$S/bench.sh" report "$tmp/other.json"
