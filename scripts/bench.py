@@ -143,14 +143,15 @@ def collect(folder):
 
 def from_notify_bench(line, path):
     """What scripts/bench/notify.sh prints, as lines of ours"""
+    date = datetime.datetime.fromtimestamp(os.path.getmtime(path))
     if line.get("facts"):
-        date = datetime.datetime.fromtimestamp(os.path.getmtime(path)).astimezone()
-        return dict(line, schema=SCHEMA, record="notify_facts", date=date.isoformat(timespec="minutes"))
+        return dict(line, schema=SCHEMA, record="notify_facts",
+                    date=date.astimezone().isoformat(timespec="minutes"))
     position = {"base": "base", "B": line["switch"]}.get(line["kernel"], f"design {line['kernel']}")
-    date = datetime.datetime.fromtimestamp(os.path.getmtime(path)).isoformat(" ", "minutes")
     return {"schema": SCHEMA, "record": "notify", "arch": line["arch"], "path": line["path"],
             "position": position, "value": line["instructions"], "unit": "instructions",
-            "label": f"Counted by scripts/bench/notify.sh in QEMU's execution log, {date}."}
+            "label": "Counted by scripts/bench/notify.sh in QEMU's execution log, "
+                     f"{date.isoformat(' ', 'minutes')}."}
 
 
 def load(paths):
@@ -398,13 +399,11 @@ def summary(page):
         rows.append(["SGI broadcast: instructions of the sender", "-", "-", "-",
                      kind("not measured in this run"), "-"])
     notify = page.of("notify")
-    seed = "run time of 100000 calls, polling target: 0.46 of the base"
-    for row in notify_summary(notify):
-        polls = "hlt" not in row[0].lower()
-        rows.append(row + [seed + " " + needs if polls else "an IPI as before, to show what it costs"])
+    seed = "run time of 100000 calls, polling target: 0.46 of the base " + needs
+    rows += notify_summary(notify, seed)
     if not notify:
         rows.append(["notification of a polling idle CPU (x86)", "-", "-", "-",
-                     kind("not measured in this run"), seed + " " + needs])
+                     kind("not measured in this run"), seed])
     rows.append(["barrier before an SGI (<code>dsb ishst</code> for <code>wmb()</code>), call-function loop",
                  "-", "one barrier", "one barrier", needs,
                  "126.7&nbsp;ms to 123.5&nbsp;ms for 1000 passes over 96 CPUs (about 2&nbsp;%): "
@@ -425,17 +424,19 @@ def notify_name(row):
     return f"{row['arch']}, {row['path']}" + (f", tick {row['tick']}" if "tick" in row else "")
 
 
-def notify_summary(notify):
+def notify_summary(notify, seed):
     out = []
     for name in dict.fromkeys(notify_name(n) for n in notify):
-        of = {n["position"]: n["value"] for n in notify if notify_name(n) == name}
+        of = {n["position"]: n for n in notify if notify_name(n) == name}
         if not {"off", "on"} <= of.keys():
             continue
-        old = of.get("base", of["off"])
-        unit = next(n["unit"] for n in notify if notify_name(n) == name)
+        on = of["on"]
+        old = of.get("base", of["off"])["value"]
         out.append([f"notification of an idle CPU: {html.escape(name)}",
-                    number(of["base"]) if "base" in of else "-",
-                    *(f"{number(of[k])} ({of[k] / old:.2f})" for k in ("off", "on")), kind(unit)])
+                    number(old) if "base" in of else "-",
+                    *(f"{number(of[k]['value'])} ({of[k]['value'] / old:.2f})" for k in ("off", "on")),
+                    kind(on["unit"]),
+                    "an IPI as before, to show what it costs" if on["path"] == "hlt" else seed])
     return out
 
 
