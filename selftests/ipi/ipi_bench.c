@@ -622,15 +622,20 @@ static bool survives_hotplug(const char *text, bool may_lose_target)
 	return !err && !cycle_errors && (may_lose_target || row.nr_samples);
 }
 
-static pid_t start_child(const char *text)
+/* With hold, it stops after the run, with its files open */
+static pid_t start_child(const char *text, bool hold)
 {
 	pid_t pid = fork();
+	int ret;
 
 	if (pid < 0)
 		ksft_exit_fail_msg("cannot start a process\n");
 	if (!pid) {
 		ipi_pin(ipi.online[0]);
-		_exit(command(text) ? 1 : 0);
+		ret = command(text);
+		if (hold)
+			raise(SIGSTOP);
+		_exit(ret ? 1 : 0);
 	}
 	return pid;
 }
@@ -666,12 +671,13 @@ static bool answers(void)
 /* Refused while a run goes on, which comes to its end; then it unloads */
 static bool unload_during_run(const char *text)
 {
-	pid_t pid = start_child(text);
+	pid_t pid = start_child(text, true);
 	int status, tries = 0, err = -EAGAIN;
 
 	close_files();
 	ipi_pin(ipi.online[1]);
-	while (!waitpid(pid, &status, WNOHANG)) {
+	/* on its way out, it would let go of the module before it is seen to be gone */
+	while (!waitpid(pid, &status, WNOHANG | WUNTRACED)) {
 		err = try_unload();
 		tries++;
 		if (!err)
@@ -679,7 +685,11 @@ static bool unload_during_run(const char *text)
 		usleep(1000);
 	}
 	if (!err)
+		waitpid(pid, &status, WUNTRACED);
+	if (WIFSTOPPED(status)) {
+		kill(pid, SIGCONT);
 		waitpid(pid, &status, 0);
+	}
 	ksft_print_msg("%s: %d tries to unload, the last: %s; the run: status %d\n", text, tries,
 		       err ? strerror(-err) : "unloaded", status);
 	if (tries < 2 || err != -EAGAIN || status)
@@ -691,7 +701,7 @@ static bool unload_during_run(const char *text)
 /* The run is killed in its middle, and the module unloaded at once */
 static bool unload_after_kill(const char *text)
 {
-	pid_t pid = start_child(text);
+	pid_t pid = start_child(text, false);
 	int status;
 
 	close_files();
